@@ -1,0 +1,1 @@
+"""SQLite and PostgreSQL through SQLAlchemy Core: records, text index, migrations."""

@@ -1,0 +1,1 @@
+"""Search by meaning: one file per vector engine."""

@@ -1,0 +1,1 @@
+"""Ways in: each translates and holds no logic."""

@@ -1,0 +1,1 @@
+"""What each kind of memory adds, in the service's own verbs."""

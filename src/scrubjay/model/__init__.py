@@ -1,0 +1,54 @@
+"""Values: frozen, checked when they are born, free of I/O."""
+
+from scrubjay.model.answers import (
+    Context,
+    ContextItem,
+    ForgetReceipt,
+    Generation,
+    GenerationState,
+    Hit,
+    Hits,
+    Identity,
+    Outcome,
+    Remembered,
+    Stats,
+)
+from scrubjay.model.checks import Json
+from scrubjay.model.ids import id_of, new_id
+from scrubjay.model.memory import DEFAULT_KIND, EVENT_KINDS, STANDING_KINDS, Memory, Trust
+from scrubjay.model.query import AsOf, Filter, Mode, Order, Query, Reach
+from scrubjay.model.scope import DEFAULT_TENANT, PLACE_NAMES, SCOPE_NAMES, Scope, Where, scope_of
+
+__all__ = [
+    "DEFAULT_KIND",
+    "DEFAULT_TENANT",
+    "EVENT_KINDS",
+    "PLACE_NAMES",
+    "SCOPE_NAMES",
+    "STANDING_KINDS",
+    "AsOf",
+    "Context",
+    "ContextItem",
+    "Filter",
+    "ForgetReceipt",
+    "Generation",
+    "GenerationState",
+    "Hit",
+    "Hits",
+    "Identity",
+    "Json",
+    "Memory",
+    "Mode",
+    "Order",
+    "Outcome",
+    "Query",
+    "Reach",
+    "Remembered",
+    "Scope",
+    "Stats",
+    "Trust",
+    "Where",
+    "id_of",
+    "new_id",
+    "scope_of",
+]

@@ -1,0 +1,166 @@
+"""What comes back: what a write did, what a recall found and why, and a context that fits its budget."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, TypeAlias, overload
+from uuid import UUID
+
+from scrubjay.model.memory import Memory
+
+Outcome: TypeAlias = Literal["stored", "unchanged", "superseded"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remembered:
+    """What became of one thing that was told."""
+
+    memory: Memory
+    outcome: Outcome
+    """`stored` as new, `unchanged` because it was known, or `superseded` an earlier version."""
+    replaced: UUID | None = None
+
+    @property
+    def id(self) -> UUID:
+        """The id of the memory."""
+        return self.memory.id
+
+    def __repr__(self) -> str:
+        return f"<Remembered {self.outcome} {self.memory!r}>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One answer, and why it is one."""
+
+    memory: Memory
+    score: float
+    """How well it fits, from 0 to 1. It orders the hits of one answer; it is not a probability."""
+    similarity: float | None = None
+    """How close in meaning, 0 to 1, on the scale of the embedding model; None when it was not compared."""
+    why: str = ""
+    passage: str | None = None
+    """The part of a long memory that was found."""
+    signals: Mapping[str, float] = field(default_factory=dict, hash=False)
+    """With `explain`: every number that went into the score."""
+
+    def __repr__(self) -> str:
+        return f"<Hit {self.score:.2f} {self.memory.content[:60]!r} – {self.why}>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hits(Sequence[Hit]):
+    """The answers to one question, best first."""
+
+    hits: tuple[Hit, ...]
+    degraded: tuple[str, ...] = ()
+    """The parts that could not take part, such as `vectors`: what is here is right, but more might be found."""
+    milliseconds: float = 0.0
+
+    @overload
+    def __getitem__(self, place: int) -> Hit: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, place: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[place]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __repr__(self) -> str:
+        lines = "".join(f"\n  {hit!r}" for hit in self.hits)
+        degraded = f", degraded: {', '.join(self.degraded)}" if self.degraded else ""
+        return f"<{len(self.hits)} hits in {self.milliseconds:.1f} ms{degraded}>{lines}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContextItem:
+    """One memory in a context: under which heading, why, and what it costs."""
+
+    memory: Memory
+    section: str
+    tokens: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What an agent should know before it acts, within its token budget."""
+
+    text: str
+    tokens: int
+    budget: int
+    items: tuple[ContextItem, ...] = ()
+    left_out: tuple[ContextItem, ...] = ()
+    """What would have come next, and what it would have cost."""
+    degraded: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"<Context {self.tokens}/{self.budget} tokens, {len(self.items)} items, {len(self.left_out)} left out>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetReceipt:
+    """Proof of what was forgotten."""
+
+    ids: tuple[UUID, ...]
+    """What was named and found."""
+    derived: tuple[UUID, ...] = ()
+    """What was made from it, and went with it."""
+    purged: bool = False
+    """Whether it is gone for good, or only closed."""
+    at: datetime
+    remaining: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """After a purge: how many traces each store still holds, counted again. All zero, or something is wrong."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Which model made a vector. Vectors of two identities are never compared."""
+
+    provider: str
+    model: str
+    version: str
+    dimensions: int
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model}@{self.version}/{self.dimensions}"
+
+
+GenerationState: TypeAlias = Literal["building", "active", "retired", "undone"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generation:
+    """All vectors of one embedding model. One generation is active; another may be in the making beside it."""
+
+    number: int
+    identity: Identity
+    state: GenerationState
+    created_at: datetime
+    switched_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """What the memory holds, and how it is doing."""
+
+    memories: int
+    """Current ones."""
+    versions: int
+    """All rows, with what was superseded, forgotten or has expired."""
+    kinds: Mapping[str, int] = field(default_factory=dict, hash=False)
+    scopes: int = 0
+    pending: int = 0
+    """Written but not yet indexed by meaning."""
+    vectors: int = 0
+    generations: tuple[Generation, ...] = ()
+    embedder: str = ""
+    records: str = ""
+    bytes_on_disk: int | None = None

@@ -1,0 +1,141 @@
+"""The checks that values make when they are born, each with one message: the field, the value, the remedy."""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import TypeAlias
+
+from scrubjay.errors import InvalidInput
+
+Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+
+CONTENT_LIMIT = 1_000_000
+"""Characters in one memory. Longer things are files: store them as several memories or keep a path to them."""
+
+DATA_LIMIT = 1_000_000
+"""Characters of one memory's `data`, written as JSON."""
+
+NAME_LIMIT = 255
+"""Characters in a key, a scope name, a source or an author."""
+
+_KIND = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def shown(value: object, limit: int = 80) -> str:
+    """The value as it may stand in an error message: quoted, and cut when it is long."""
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
+
+
+def check_name(field: str, value: str | None) -> None:
+    """A short printable name, such as a user id or a key."""
+    if value is None:
+        return
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidInput(f"{field} is {shown(value)}: give it text, or leave it out")
+    if len(value) > NAME_LIMIT:
+        raise InvalidInput(f"{field} has {len(value)} characters: use at most {NAME_LIMIT}, for example a hash of it")
+    if _CONTROL.search(value):
+        raise InvalidInput(f"{field} is {shown(value)}: remove the control characters")
+
+
+def check_kind(value: str) -> None:
+    """A kind is a word in lower case, such as `preference`."""
+    if not isinstance(value, str) or not _KIND.fullmatch(value):
+        raise InvalidInput(
+            f"kind is {shown(value)}: use a word of lower-case letters, digits and underscores, such as 'preference'"
+        )
+
+
+def check_content(value: str) -> None:
+    """Some text, within the cap, that every store can hold."""
+    if not isinstance(value, str) or not value.strip():
+        raise InvalidInput(f"content is {shown(value)}: give it some text to remember")
+    if len(value) > CONTENT_LIMIT:
+        raise InvalidInput(f"content has {len(value):,} characters: split it into parts of at most {CONTENT_LIMIT:,}")
+    _check_storable("content", value)
+
+
+def _check_storable(field: str, value: str) -> None:
+    if "\x00" in value:
+        raise InvalidInput(f"{field} holds a NUL character: remove it, databases cannot store it")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{field} holds half of a surrogate pair at {error.start}: decode it properly") from error
+
+
+def check_fraction(field: str, value: float) -> None:
+    """A number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InvalidInput(f"{field} is {shown(value)}: use a number from 0 to 1")
+
+
+def check_whole(field: str, value: int, *, least: int, most: int) -> None:
+    """A whole number in a range."""
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise InvalidInput(f"{field} is {shown(value)}: use a whole number from {least} to {most:,}")
+
+
+def check_moment(field: str, value: datetime | None) -> None:
+    """An aware moment in UTC."""
+    if value is None:
+        return
+    if not isinstance(value, datetime):
+        raise InvalidInput(f"{field} is {shown(value)}: use a datetime")
+    if value.tzinfo is None:
+        raise InvalidInput(f"{field} is {value.isoformat()} without a time zone: use an aware datetime, such as UTC")
+    if value.utcoffset() != timedelta(0):
+        raise InvalidInput(f"{field} is {value.isoformat()}: convert it to UTC with .astimezone(UTC)")
+
+
+def in_utc(field: str, value: datetime | None) -> datetime | None:
+    """The same moment in UTC; a naive one is refused, never guessed."""
+    if value is None:
+        return None
+    if not isinstance(value, datetime) or value.tzinfo is None:
+        check_moment(field, value)
+    return value.astimezone(UTC)
+
+
+def check_order(field: str, start: datetime | None, end_field: str, end: datetime | None) -> None:
+    """The end comes after the start."""
+    if start is not None and end is not None and end <= start:
+        raise InvalidInput(f"{end_field} is {end.isoformat()}: it must come after {field} ({start.isoformat()})")
+
+
+def check_data(value: Mapping[str, Json]) -> None:
+    """A JSON object: text keys, finite numbers, nothing else inside, within the cap."""
+    if not isinstance(value, dict):
+        raise InvalidInput(f"data is {shown(value)}: use a dict of JSON values")
+    if not value:
+        return
+    _check_json("data", value)
+    text = json.dumps(value, ensure_ascii=False)
+    _check_storable("data", text)
+    if "\\u0000" in text:
+        raise InvalidInput("data holds a NUL character: remove it, databases cannot store it")
+    if len(text) > DATA_LIMIT:
+        raise InvalidInput(f"data has {len(text):,} characters as JSON: keep it under {DATA_LIMIT:,}")
+
+
+def _check_json(path: str, value: object) -> None:
+    match value:
+        case None | bool() | str() | int():
+            return
+        case float():
+            if not math.isfinite(value):
+                raise InvalidInput(f"{path} is {value}: JSON has no such number, use None")
+        case dict():
+            for name, inner in value.items():
+                if not isinstance(name, str):
+                    raise InvalidInput(f"{path} has the key {shown(name)}: JSON keys are text")
+                _check_json(f"{path}.{name}", inner)
+        case list() | tuple():
+            for place, inner in enumerate(value):
+                _check_json(f"{path}[{place}]", inner)
+        case _:
+            raise InvalidInput(f"{path} is {shown(value)}, a {type(value).__name__}: use JSON values only")

@@ -1,0 +1,156 @@
+"""A memory: what, where and when. One value serves all five memories; a kind is only a word in it."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from hashlib import blake2b
+from typing import Final, Self
+from uuid import UUID
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model.checks import (
+    Json,
+    check_content,
+    check_data,
+    check_fraction,
+    check_kind,
+    check_moment,
+    check_name,
+    check_order,
+    check_whole,
+    shown,
+)
+from scrubjay.model.scope import Scope
+
+DEFAULT_KIND: Final = "note"
+
+EVENT_KINDS: Final = frozenset({"event", "message", "observation", "plan", "reflection", "result"})
+"""Things that happened. Saying one twice is two events, so only an id makes them one."""
+
+STANDING_KINDS: Final = ("instruction", "rule", "preference", "convention")
+"""Things that always hold in their scope. Similarity does not find them, so `context` always offers them."""
+
+
+class Trust(StrEnum):
+    """Where the words came from, which decides how far to follow them."""
+
+    TOLD = "told"
+    """A person or the operator said it."""
+    CONCLUDED = "concluded"
+    """An agent or Scrubjay worked it out."""
+    OBSERVED = "observed"
+    """Output of a tool, a file, a log."""
+    FOREIGN = "foreign"
+    """A web page, an e-mail, anything a stranger could have written."""
+
+    @classmethod
+    def least(cls, classes: Iterable[Self]) -> Self:
+        """The least trusted of them: what is derived is trusted no more than its weakest source."""
+        return max(classes, key=list(cls).index)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """Something remembered. Frozen: a change is a new version, and the old one stays answerable.
+
+    `valid_from` / `valid_to` say when it held in the world, `created_at` / `superseded_at` when we believed it.
+    """
+
+    # what
+    id: UUID
+    kind: str = DEFAULT_KIND
+    content: str
+    key: str | None = None
+    data: dict[str, Json] = field(default_factory=dict, hash=False)
+    importance: float = 0.5
+    trust: Trust = Trust.TOLD
+    source: str | None = None
+    author: str | None = None
+    reason: str | None = None
+    derived_from: tuple[UUID, ...] = ()
+    redacted: tuple[str, ...] = ()
+    # where
+    scope: Scope
+    position: int | None = None
+    """Its place in its session, given by the store: exact, also when clocks are not."""
+    # when
+    created_at: datetime
+    valid_from: datetime
+    valid_to: datetime | None = None
+    expires_at: datetime | None = None
+    superseded_at: datetime | None = None
+    superseded_by: UUID | None = None
+    closed_because: str | None = None
+    # how it is used
+    uses: int = 0
+    used_at: datetime | None = None
+    generation: int | None = None
+    """The embedding generation it is indexed with; None while it waits to be."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.id, UUID):
+            raise InvalidInput(f"id is {shown(self.id)}: use a UUID")
+        check_kind(self.kind)
+        check_content(self.content)
+        check_name("key", self.key)
+        check_data(self.data)
+        check_fraction("importance", self.importance)
+        check_name("source", self.source)
+        check_name("author", self.author)
+        if self.reason is not None:
+            check_content(self.reason)
+        for name in ("created_at", "valid_from", "valid_to", "expires_at", "superseded_at", "used_at"):
+            check_moment(name, getattr(self, name))
+        check_order("valid_from", self.valid_from, "valid_to", self.valid_to)
+        if self.position is not None:
+            check_whole("position", self.position, least=0, most=2**53)
+
+    @property
+    def is_event(self) -> bool:
+        """Whether it happened (a message, an observation) rather than holds (a fact, a preference)."""
+        return self.kind in EVENT_KINDS
+
+    @property
+    def fingerprint(self) -> bytes:
+        """What makes two memories of one scope the same thing said twice."""
+        said: list[object] = [self.kind, self.key, self.content, self.data]
+        if self.is_event:
+            said.append(str(self.id))
+        text = json.dumps(said, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        return blake2b(text.encode(), digest_size=16).digest()
+
+    def believed_at(self, moment: datetime) -> bool:
+        """Whether we held it to be so at that moment."""
+        return self.created_at <= moment and (self.superseded_at is None or moment < self.superseded_at)
+
+    def held_at(self, moment: datetime) -> bool:
+        """Whether it held in the world at that moment, and had not expired."""
+        return (
+            self.valid_from <= moment
+            and (self.valid_to is None or moment < self.valid_to)
+            and (self.expires_at is None or moment < self.expires_at)
+        )
+
+    def state(self, now: datetime) -> str:
+        """`current`, `superseded`, `forgotten`, `expired`, `past` (no longer so) or `future` (not yet so)."""
+        if self.superseded_at is not None and self.superseded_at <= now:
+            return "superseded" if self.superseded_by is not None else "forgotten"
+        if self.expires_at is not None and self.expires_at <= now:
+            return "expired"
+        if self.valid_to is not None and self.valid_to <= now:
+            return "past"
+        return "current" if self.valid_from <= now else "future"
+
+    def closed(self, at: datetime, *, because: str, by: UUID | None = None) -> Self:
+        """The same memory, no longer believed from `at` on. The index has to hear of it, so its mark is cleared."""
+        return replace(self, superseded_at=at, superseded_by=by, closed_because=because, generation=None)
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.content}"
+
+    def __repr__(self) -> str:
+        content = self.content if len(self.content) <= 60 else f"{self.content[:59]}…"
+        key = f" {self.key}" if self.key else ""
+        return f"<Memory {self.id} {self.kind}{key} {content!r} ({self.scope})>"

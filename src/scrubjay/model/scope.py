@@ -1,0 +1,100 @@
+"""Where a memory belongs, and who can see it from where."""
+
+from dataclasses import dataclass, fields
+from typing import Final, TypedDict
+
+from scrubjay.model.checks import check_name, shown
+from scrubjay.errors import InvalidInput
+
+DEFAULT_TENANT: Final = "default"
+
+
+class Where(TypedDict, total=False):
+    """The keywords that name a scope in every verb. The tenant is not among them: it comes with the key."""
+
+    user: str | None
+    project: str | None
+    agent: str | None
+    session: str | None
+    workflow: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """A place: a tenant, and any of user, project, agent, session and workflow. What is not named is open.
+
+    >>> Scope(user="u-42").holds(Scope(user="u-42", project="p-1"))
+    True
+    >>> Scope(user="u-42", project="p-1").sees(Scope(user="u-42"))
+    True
+    """
+
+    tenant: str = DEFAULT_TENANT
+    user: str | None = None
+    project: str | None = None
+    agent: str | None = None
+    session: str | None = None
+    workflow: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.tenant is None:
+            raise InvalidInput("tenant is None: name one, or leave it out")
+        for name in SCOPE_NAMES:
+            check_name(name, getattr(self, name))
+
+    def holds(self, other: "Scope") -> bool:
+        """Whether `other` lies inside: all that this scope names, `other` names alike."""
+        return self.tenant == other.tenant and all(
+            mine is None or mine == theirs for mine, theirs in zip(self.names(), other.names(), strict=True)
+        )
+
+    def sees(self, other: "Scope") -> bool:
+        """Whether a memory in `other` concerns a reader here: nothing that both name differs.
+
+        A reader for one user sees what holds for everybody and what is that user's, never another user's.
+        """
+        return self.tenant == other.tenant and all(
+            mine is None or theirs is None or mine == theirs
+            for mine, theirs in zip(self.names(), other.names(), strict=True)
+        )
+
+    def names(self) -> tuple[str | None, ...]:
+        """User, project, agent, session and workflow, in this order."""
+        return (self.user, self.project, self.agent, self.session, self.workflow)
+
+    @property
+    def level(self) -> str:
+        """The name people use for it: the narrowest of what is named."""
+        for name in ("session", "workflow", "agent", "project", "user"):
+            if getattr(self, name) is not None:
+                return name.upper()
+        return "GLOBAL"
+
+    @property
+    def breadth(self) -> int:
+        """How many names are left open: 5 for the whole tenant, 0 for the narrowest place."""
+        return self.names().count(None)
+
+    def __str__(self) -> str:
+        named = [f"{name}={value}" for name, value in zip(PLACE_NAMES, self.names(), strict=True) if value is not None]
+        return " ".join(named) or "global"
+
+    def __repr__(self) -> str:
+        given = [
+            f"{name}={getattr(self, name)!r}"
+            for name in SCOPE_NAMES
+            if getattr(self, name) != (DEFAULT_TENANT if name == "tenant" else None)
+        ]
+        return f"Scope({', '.join(given)})"
+
+
+SCOPE_NAMES: Final = tuple(field.name for field in fields(Scope))
+PLACE_NAMES: Final = SCOPE_NAMES[1:]
+
+
+def scope_of(tenant: str, where: Where) -> Scope:
+    """The scope that a verb's keywords name; a keyword that no scope has is refused."""
+    for name, value in where.items():
+        if name not in PLACE_NAMES:
+            raise InvalidInput(f"{name}={shown(value)} is not a known option: a scope has {', '.join(PLACE_NAMES)}")
+    return Scope(tenant=tenant, **where)

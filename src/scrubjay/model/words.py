@@ -1,0 +1,64 @@
+"""The words of a text, for search by words: prose in any script, and identifiers of code taken apart."""
+
+import re
+import unicodedata
+from typing import Final
+
+MOST_TERMS: Final = 32
+"""Words of one question that are looked for. A longer question is searched by its rarest-looking ones."""
+
+STOP_WORDS: Final = frozenset(
+    """a about after all also am an and any are as at be because been but by can could did do does doing for from
+    get had has have having he her here him his how i if in into is it its just me my no not of on one or our out
+    she should so some such than that the their them then there these they this those to too up us was we were
+    what when where which who whom why will with would you your""".split()  # noqa: SIM905 -- a list of 90 strings reads worse
+)
+
+_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)?|_", re.UNICODE)
+_CHUNK: Final = re.compile(r"\w[\w.\-]*\w|\w", re.UNICODE)
+_HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+_NO_SPACES: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f\uac00-\ud7af]+")
+
+
+def words_of(text: str) -> list[str]:
+    """The words to index, in order, folded to lower case without accents.
+
+    An identifier gives itself and its parts (`getUserName`, `snake_case`, `os.path`, `kebab-case`), and a run of a
+    script that writes no spaces gives its pairs of characters.
+    """
+    words: list[str] = []
+    if not text.isascii():
+        text = _NO_SPACES.sub(_pairs, unicodedata.normalize("NFKC", text))
+    for chunk in _CHUNK.findall(text):
+        if chunk.isalpha() and (chunk.islower() or chunk.istitle() or chunk.isupper()):
+            words.append(_fold(chunk))
+            continue
+        parts = [part for piece in _WORD.findall(chunk) if piece != "_" for part in _HUMPS.split(piece)]
+        folded = [_fold(part) for part in parts]
+        words += folded
+        if len(folded) > 1:
+            words.append("".join(folded))
+    return words
+
+
+def terms_of(question: str) -> list[str]:
+    """The words of a question worth looking for: each once, common ones dropped unless nothing else is left."""
+    words = list(dict.fromkeys(words_of(question)))
+    telling = [word for word in words if word not in STOP_WORDS] or words
+    if len(telling) <= MOST_TERMS:
+        return telling
+    # Long words are rare words, near enough, and only a question of over 32 words is cut at all.
+    kept = set(sorted(telling, key=len, reverse=True)[:MOST_TERMS])
+    return [word for word in telling if word in kept]
+
+
+def _fold(word: str) -> str:
+    if word.isascii():
+        return word.lower()
+    plain = unicodedata.normalize("NFKD", word.casefold())
+    return "".join(letter for letter in plain if not unicodedata.combining(letter)) or word
+
+
+def _pairs(found: re.Match[str]) -> str:
+    run = found.group()
+    return " " + " ".join(run[place : place + 2] for place in range(max(1, len(run) - 1))) + " "

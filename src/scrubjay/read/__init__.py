@@ -1,0 +1,1 @@
+"""A read walks these in order: understand → retrieve → fuse → hydrate → rerank → assemble."""

@@ -1,0 +1,1 @@
+"""A write walks these in order: redact → prepare → reconcile → (store) → embed → index."""
