@@ -121,10 +121,10 @@ class Records(Protocol):
         """Count one more use of each that a reader in the scope sees. Losing this count in a crash is allowed."""
 
     async def derived(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
-        """Return what was made from these, directly or through others, and lies in the scope's tenant. Without `ids`."""
+        """Return what was made from these, directly or through others, in the scope's tenant; `ids` are left out."""
 
     async def purge(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
-        """Delete the rows that the scope holds, and every trace of them in this store, text index included, for good."""
+        """Delete the rows that the scope holds, and every trace of them in this store, for good; return their ids."""
 
     async def pending(self, generation: int, *, limit: int) -> list[Memory]:
         """Return memories of every tenant, oldest first, that are not marked as indexed with this generation."""
@@ -134,6 +134,9 @@ class Records(Protocol):
 
     async def mark(self, ids: Sequence[UUID], generation: int | None) -> None:
         """Note that these are indexed with this generation, or with none. Unknown ids are ignored."""
+
+    async def unmark(self, generation: int) -> int:
+        """Clear the mark of every memory that is indexed with this generation; return how many those were."""
 
     async def check(self) -> list[str]:
         """Look the store over, thoroughly; return one sentence per fault found."""
@@ -149,7 +152,10 @@ class Generations(Protocol):
         """Return all, oldest first."""
 
     async def add(self, identity: Identity, *, state: GenerationState, at: datetime) -> Generation:
-        """Return the generation of this identity, added in this state unless it is there already, in any state."""
+        """Return the generation of this identity, added in this state unless it is there already, in any state.
+
+        One that is to be active while another is, is added as building: there is one active generation.
+        """
 
     async def switch(self, number: int, *, at: datetime, leaving: GenerationState = "retired") -> None:
         """Make this generation the active one and give the one that was active the other state, at once."""
@@ -232,6 +238,9 @@ class Vectors(Protocol):
     async def count(self, generation: int) -> int:
         """Count the memories that have vectors in this generation."""
 
+    async def missing(self, generation: int, ids: Sequence[UUID]) -> list[UUID]:
+        """Return those of these that have no vector in this generation, in the order asked."""
+
     async def traces(self, ids: Sequence[UUID]) -> int:
         """Count how many of these have any vector in any generation."""
 
@@ -264,6 +273,24 @@ class Embedder(Protocol):
 
     async def shut(self) -> None:
         """Let go of the model or the connection. Safe to call twice."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """The generation that answers now, and the model to ask it with."""
+
+    generation: Generation
+    embedder: Embedder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """The stores that one memory is made of. One object may serve as several of them."""
+
+    records: Records
+    generations: Generations
+    texts: Texts
+    vectors: Vectors
 
 
 @runtime_checkable

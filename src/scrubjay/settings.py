@@ -16,9 +16,9 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="SCRUBJAY_", env_file=".env", extra="ignore", frozen=True)
 
-    home: Annotated[
-        Path, Field(description="The folder that holds everything of the embedded profile.")
-    ] = Field(default_factory=lambda: user_data_path("scrubjay", appauthor=False))
+    home: Annotated[Path, Field(description="The folder that holds everything of the embedded profile.")] = Field(
+        default_factory=lambda: user_data_path("scrubjay", appauthor=False)
+    )
     records: Annotated[
         str, Field(description="The record store: a sqlite:/// or postgresql:// URL. Empty: a file in SCRUBJAY_HOME.")
     ] = ""
@@ -48,13 +48,11 @@ class Settings(BaseSettings):
         ),
     ] = "auto"
     redact: Annotated[bool, Field(description="Replace credentials and private keys before anything is stored.")] = True
-    background: Annotated[bool, Field(description="Index what is waiting in the background while the memory is open.")] = (
+    background: Annotated[bool, Field(description="Index what waits in the background while the memory is open.")] = (
         True
     )
     host: Annotated[str, Field(description="The address that `scrubjay serve` listens on.")] = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65535, description="The port that `scrubjay serve` listens on; 0 picks one.")] = (
-        7285
-    )
+    port: Annotated[int, Field(ge=0, le=65535, description="The port of `scrubjay serve`; 0 picks a free one.")] = 7285
 
     @property
     def records_url(self) -> str:

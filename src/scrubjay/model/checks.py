@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from scrubjay.errors import InvalidInput
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 CONTENT_LIMIT = 1_000_000
 """Characters in one memory. Longer things are files: store them as several memories or keep a path to them."""

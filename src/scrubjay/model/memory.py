@@ -48,7 +48,8 @@ class Trust(StrEnum):
     @classmethod
     def least(cls, classes: Iterable[Self]) -> Self:
         """The least trusted of them: what is derived is trusted no more than its weakest source."""
-        return max(classes, key=list(cls).index)
+        order = {trust: place for place, trust in enumerate(cls)}
+        return max(classes, key=order.__getitem__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -194,5 +194,6 @@ def _check_condition(path: str, wanted: Json) -> None:
             ):
                 return
     raise InvalidInput(
-        f"data filter {path} is {shown(wanted)}: use a value, a list of values, or comparisons of {', '.join(COMPARISONS)}"
+        f"data filter {path} is {shown(wanted)}: use a value, a list of values, "
+        f"or comparisons of {', '.join(COMPARISONS)}"
     )

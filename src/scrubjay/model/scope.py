@@ -3,8 +3,8 @@
 from dataclasses import dataclass, fields
 from typing import Final, TypedDict
 
-from scrubjay.model.checks import check_name, shown
 from scrubjay.errors import InvalidInput
+from scrubjay.model.checks import check_name, shown
 
 DEFAULT_TENANT: Final = "default"
 

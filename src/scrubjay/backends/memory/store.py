@@ -1,0 +1,311 @@
+"""Records, generations and texts in one object, since a search by words reads the records."""
+
+import json
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeAlias
+from uuid import UUID
+
+from scrubjay.backends.memory.bm25 import scores, terms_in
+from scrubjay.backends.memory.generations import MemoryGenerations
+from scrubjay.errors import Conflict, IdTaken
+from scrubjay.model import Filter, Memory, Order, Remembered, Scope
+from scrubjay.ports import Counts, Decide, Decision, Known, Match
+
+_Slot: TypeAlias = tuple[Scope, str | bytes]
+"""A scope with a key or with a fingerprint: what only one believed, open-ended memory may have."""
+
+_Before: TypeAlias = list[tuple[UUID, Memory | None]]
+"""What each changed row was before, in the order of the changes: None where there was none."""
+
+
+class MemoryStore(MemoryGenerations):
+    """The Records, Generations and Texts ports on dicts. For one event loop: no method gives way in its middle.
+
+    The memories are one dict, whose order is the order of storing: a changed memory keeps its place.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._memories: dict[UUID, Memory] = {}
+        # These are derived from the memories and only save looking at all of them.
+        self._believed: dict[_Slot, dict[UUID, None]] = {}
+        self._positions: dict[Scope, dict[UUID, int]] = {}
+        self._terms: dict[UUID, Counter[str]] = {}
+
+    # Records
+
+    async def write(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
+        """Ask `decide` about each draft in turn and store what it says, all drafts or none."""
+        with self._all_or_none() as before:
+            return [self._write(decide(draft, self._known(draft)), before) for draft in drafts]
+
+    async def load(self, memories: Sequence[Memory]) -> int:
+        """Store exactly these rows, all or none, and say how many were new. A row whose id is stored is left alone."""
+        with self._all_or_none() as before:
+            for memory in memories:
+                if memory.id not in self._memories:
+                    self._open(memory, before)
+            return len(before)
+
+    async def get(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
+        """Return those that a reader in the scope sees, in any state, in the order asked. Missing ids are left out."""
+        return [memory for memory in self._named(ids) if scope.sees(memory.scope)]
+
+    async def find(
+        self, filter: Filter, *, now: datetime, limit: int, order: Order = "newest", after: UUID | None = None
+    ) -> list[Memory]:
+        """Return matching memories in the order they were stored, newest or oldest first, after the one named."""
+        stored = list(self._memories.values())
+        if order == "newest":
+            stored.reverse()
+        if after is not None:
+            places = [place for place, memory in enumerate(stored) if memory.id == after]
+            stored = stored[places[0] + 1 :] if places else []
+        return [memory for memory in stored if filter.matches(memory, now)][:limit]
+
+    async def scan(self, filter: Filter, *, now: datetime, batch: int = 500) -> AsyncIterator[list[Memory]]:
+        """Stream every matching memory, oldest first, a batch at a time. What is purged meanwhile is left out."""
+        ids = [memory.id for memory in self._memories.values() if filter.matches(memory, now)]
+        for start in range(0, len(ids), batch):
+            memories = [one for one in self._named(ids[start : start + batch]) if filter.matches(one, now)]
+            if memories:
+                yield memories
+
+    async def among(self, filter: Filter, *, now: datetime, limit: int) -> list[UUID] | None:
+        """Return the ids of all matching memories, newest first, or None when there are more than the limit."""
+        ids = [memory.id for memory in self._memories.values() if filter.matches(memory, now)]
+        return ids[::-1] if len(ids) <= limit else None
+
+    async def count(self, filter: Filter, *, now: datetime) -> Counts:
+        """Count what lies in the scope; `current` and `kinds` count what matches, `versions` every row of the scope."""
+        inside = [memory for memory in self._memories.values() if filter.admits(memory.scope)]
+        matching = [memory for memory in inside if filter.matches(memory, now)]
+        return Counts(
+            current=len(matching),
+            versions=len(inside),
+            scopes=len({memory.scope for memory in inside}),
+            kinds=dict(Counter(memory.kind for memory in matching)),
+        )
+
+    async def versions(self, scope: Scope, *, id: UUID | None = None, key: str | None = None) -> list[Memory]:
+        """Return the versions that a reader in the scope sees, oldest first."""
+        seen = {memory.id: memory for memory in self._memories.values() if scope.sees(memory.scope)}
+        if id is None:
+            return [memory for memory in seen.values() if key is not None and memory.key == key]
+        if id not in seen:
+            return []
+        chain = {id} | _before(id, seen) | _after(id, seen)
+        return [memory for memory in seen.values() if memory.id in chain]
+
+    async def neighbours(self, scope: Scope, memory: Memory, *, before: int, after: int) -> list[Memory]:
+        """Return the believed memories just before and after it in its own session, in order, without itself."""
+        place = memory.position
+        if place is None or memory.scope.session is None or not scope.sees(memory.scope):
+            return []
+        session = sorted((position, one) for one, position in self._positions.get(memory.scope, {}).items())
+        believed = [(position, one) for position, one in session if self._memories[one].superseded_at is None]
+        earlier = [one for position, one in believed if position < place]
+        later = [one for position, one in believed if position > place]
+        return self._named(earlier[max(0, len(earlier) - before) :] + later[:after])
+
+    async def close(self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str) -> list[Memory]:
+        """Stop believing those that the scope holds and that are believed; return them as they now are, as asked."""
+        believed = [memory for memory in self._held(scope, ids) if memory.superseded_at is None]
+        return [self._put(memory.closed(at, because=because)) for memory in believed]
+
+    async def adjust(
+        self,
+        scope: Scope,
+        id: UUID,
+        *,
+        importance: float | None = None,
+        expires_at: datetime | None = None,
+    ) -> Memory | None:
+        """Change how one memory is kept, not what it says; None when the scope does not hold it. Clears its mark."""
+        for memory in self._held(scope, [id]):
+            return self._put(
+                replace(
+                    memory,
+                    importance=memory.importance if importance is None else importance,
+                    expires_at=memory.expires_at if expires_at is None else expires_at,
+                    generation=None,
+                )
+            )
+        return None
+
+    async def touch(self, scope: Scope, ids: Sequence[UUID], *, at: datetime) -> None:
+        """Count one more use of each that a reader in the scope sees."""
+        for memory in await self.get(scope, ids):
+            self._put(replace(memory, uses=memory.uses + 1, used_at=at))
+
+    async def derived(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
+        """Return what was made from these, directly or through others, in the scope's tenant; `ids` are left out."""
+        tenants = [memory for memory in self._memories.values() if memory.scope.tenant == scope.tenant]
+        found = set(ids)
+        while more := [one.id for one in tenants if one.id not in found and not found.isdisjoint(one.derived_from)]:
+            found.update(more)
+        return [memory.id for memory in tenants if memory.id in found.difference(ids)]
+
+    async def purge(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
+        """Delete the rows that the scope holds, and every trace of them in this store, for good; return their ids."""
+        gone = [memory.id for memory in self._held(scope, ids)]
+        for one in gone:
+            self._delete(one)
+        return gone
+
+    async def pending(self, generation: int, *, limit: int) -> list[Memory]:
+        """Return memories of every tenant, oldest first, that are not marked as indexed with this generation."""
+        return [memory for memory in self._memories.values() if memory.generation != generation][:limit]
+
+    async def backlog(self, generation: int) -> int:
+        """Count what `pending` would return without a limit."""
+        return sum(memory.generation != generation for memory in self._memories.values())
+
+    async def mark(self, ids: Sequence[UUID], generation: int | None) -> None:
+        """Note that these are indexed with this generation, or with none. Unknown ids are ignored."""
+        for memory in self._named(ids):
+            self._put(replace(memory, generation=generation))
+
+    async def unmark(self, generation: int) -> int:
+        """Clear the mark of every memory that is indexed with this generation; return how many those were."""
+        marked = [memory.id for memory in self._memories.values() if memory.generation == generation]
+        await self.mark(marked, None)
+        return len(marked)
+
+    async def check(self) -> list[str]:
+        """Look the store over, thoroughly; return one sentence per fault found."""
+        missing = [one for one, memory in self._memories.items() if self._terms.get(one) != terms_in(memory)]
+        extra = self._terms.keys() - self._memories.keys()
+        return [f"memory {one} is not in the text index as it is stored" for one in missing] + [
+            f"the text index holds {one}, which is not stored" for one in sorted(extra)
+        ]
+
+    async def shut(self) -> None:
+        """There is nothing to let go of."""
+
+    # Texts
+
+    async def match(self, terms: Sequence[str], filter: Filter, *, now: datetime, limit: int) -> list[Match]:
+        """Return the memories with any of the terms that the filter admits. Rare terms, and more of them, count more.
+
+        How rare a term is, is counted among the admitted ones only: other people's memories change nothing.
+        """
+        admitted = {
+            memory.id: self._terms[memory.id] for memory in self._memories.values() if filter.matches(memory, now)
+        }
+        best = sorted(scores(terms, admitted).items(), key=lambda found: -found[1])
+        return [Match(id=one, score=score) for one, score in best[:limit]]
+
+    async def rebuild(self) -> int:
+        """Build the index again from the records; return how many memories are in it."""
+        self._terms = {memory.id: terms_in(memory) for memory in self._memories.values()}
+        return len(self._terms)
+
+    # The dicts
+
+    def _named(self, ids: Iterable[UUID]) -> list[Memory]:
+        return [self._memories[one] for one in ids if one in self._memories]
+
+    def _held(self, scope: Scope, ids: Iterable[UUID]) -> list[Memory]:
+        return [memory for memory in self._named(dict.fromkeys(ids)) if scope.holds(memory.scope)]
+
+    def _known(self, draft: Memory) -> Known:
+        same_id = self._memories.get(draft.id)
+        same_key = self._named(self._believed.get((draft.scope, draft.key), ())) if draft.key is not None else []
+        same_words = self._named(self._believed.get((draft.scope, draft.fingerprint), ()))
+        return Known(
+            same_id=same_id if same_id is not None and same_id.scope.tenant == draft.scope.tenant else None,
+            same_key=tuple(sorted(same_key, key=lambda memory: memory.valid_from)),
+            same_words=next((memory for memory in same_words if memory.valid_to is None), None),
+        )
+
+    def _write(self, decision: Decision, before: _Before) -> Remembered:
+        for closed in decision.closes:
+            before.append((closed.id, self._memories[closed.id]))
+            self._put(closed)
+        for opened in decision.opens:
+            self._open(self._placed(opened), before)
+        return Remembered(
+            memory=self._memories[decision.memory.id],
+            outcome=decision.outcome,
+            replaced=next((one.id for one in decision.closes if one.superseded_by == decision.memory.id), None),
+        )
+
+    def _placed(self, memory: Memory) -> Memory:
+        if memory.scope.session is None or memory.position is not None:
+            return memory
+        return replace(memory, position=max(self._positions.get(memory.scope, {}).values(), default=-1) + 1)
+
+    def _open(self, memory: Memory, before: _Before) -> None:
+        if memory.id in self._memories:
+            raise IdTaken(f"id {memory.id} names another memory already: use `update` to change it, or another id")
+        if memory.superseded_at is None and memory.valid_to is None:
+            for other in self._named(one for slot in _slots(memory) for one in self._believed.get(slot, ())):
+                if other.valid_to is None:
+                    raise Conflict(f"{memory!r} and {other!r} cannot both be believed: close one of them first")
+        # A caller may change its dict later; what is stored may not change with it.
+        self._put(replace(memory, data=json.loads(json.dumps(memory.data))))
+        before.append((memory.id, None))
+
+    @contextmanager
+    def _all_or_none(self) -> Iterator[_Before]:
+        before: _Before = []
+        try:
+            yield before
+        except BaseException:
+            # Whatever went wrong, also inside `decide`, nothing of this call may stay.
+            for one, memory in reversed(before):
+                if memory is None:
+                    self._delete(one)
+                else:
+                    self._put(memory)
+            raise
+
+    def _put(self, memory: Memory) -> Memory:
+        old = self._memories.get(memory.id)
+        if old is not None:
+            self._forget(old)
+        if old is None or (old.key, old.content) != (memory.key, memory.content):
+            self._terms[memory.id] = terms_in(memory)
+        self._memories[memory.id] = memory
+        if memory.position is not None:
+            self._positions.setdefault(memory.scope, {})[memory.id] = memory.position
+        if memory.superseded_at is None:
+            for slot in _slots(memory):
+                self._believed.setdefault(slot, {})[memory.id] = None
+        return memory
+
+    def _delete(self, id: UUID) -> None:
+        self._forget(self._memories.pop(id))
+        del self._terms[id]
+
+    def _forget(self, memory: Memory) -> None:
+        self._positions.get(memory.scope, {}).pop(memory.id, None)
+        for slot in _slots(memory):
+            self._believed.get(slot, {}).pop(memory.id, None)
+
+
+def _slots(memory: Memory) -> Iterator[_Slot]:
+    yield memory.scope, memory.fingerprint
+    if memory.key is not None:
+        yield memory.scope, memory.key
+
+
+def _before(id: UUID, seen: dict[UUID, Memory]) -> set[UUID]:
+    found = {id}
+    while more := {one.id for one in seen.values() if one.superseded_by in found} - found:
+        found |= more
+    return found
+
+
+def _after(id: UUID, seen: dict[UUID, Memory]) -> set[UUID]:
+    found: set[UUID] = set()
+    following: UUID | None = id
+    while following is not None and following in seen and following not in found:
+        found.add(following)
+        following = seen[following].superseded_by
+    return found

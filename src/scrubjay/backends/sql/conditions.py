@@ -1,0 +1,144 @@
+"""A `Filter` as SQL, saying exactly what `Filter.matches` says."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, case, cast, false, func, literal, not_, or_, true
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.types import Numeric, Text
+
+from scrubjay.backends.sql.places import admitted
+from scrubjay.backends.sql.schema import memories
+from scrubjay.model import Filter, Json
+
+Condition = ColumnElement[bool]
+
+
+def conditions(filter: Filter, now: datetime, dialect: str) -> Condition:
+    """The rows of `memories` that may answer."""
+    column = memories.c
+    parts: list[Condition] = [column.scope_id.in_(admitted(filter))]
+    if filter.kinds:
+        parts.append(column.kind.in_(filter.kinds))
+    if filter.key is not None:
+        parts.append(column.key == filter.key)
+    if filter.key_prefix is not None:
+        parts.append(func.substr(column.key, 1, len(filter.key_prefix)) == filter.key_prefix)
+    if filter.least_importance:
+        parts.append(column.importance >= filter.least_importance)
+    if filter.since is not None:
+        parts.append(column.valid_from >= filter.since)
+    if filter.until is not None:
+        parts.append(column.valid_from < filter.until)
+    if not filter.history:
+        parts += [
+            believed_at(filter.as_of.known_at or now, at_present=filter.as_of.known_at is None),
+            held_at(filter.as_of.valid_at or now),
+        ]
+    parts += [_meets(filter_path.split("."), wanted, dialect) for filter_path, wanted in filter.data.items()]
+    return and_(*parts)
+
+
+def believed_at(moment: datetime, *, at_present: bool) -> Condition:
+    """What we held to be so. The first part alone is what indexes know, and for the present it says nearly all."""
+    column = memories.c
+    if at_present:
+        return and_(or_(column.superseded_at.is_(None), column.superseded_at > moment), column.created_at <= moment)
+    return and_(column.created_at <= moment, or_(column.superseded_at.is_(None), column.superseded_at > moment))
+
+
+def held_at(moment: datetime) -> Condition:
+    """What held in the world and had not expired."""
+    column = memories.c
+    return and_(
+        column.valid_from <= moment,
+        or_(column.valid_to.is_(None), column.valid_to > moment),
+        or_(column.expires_at.is_(None), column.expires_at > moment),
+    )
+
+
+def _meets(path: Sequence[str], wanted: Json, dialect: str) -> Condition:
+    value = _PostgresValue(path) if dialect == "postgresql" else _SqliteValue(path)
+    if isinstance(wanted, list):
+        return or_(false(), *(value.same(one) for one in wanted))
+    if isinstance(wanted, dict):
+        return and_(true(), *(_compares(value, name, bound) for name, bound in wanted.items()))
+    return value.same(wanted)
+
+
+def _compares(value: "_SqliteValue | _PostgresValue", name: str, bound: Json) -> Condition:
+    match name:
+        case "exists":
+            return not_(value.same(None)) if bound else value.same(None)
+        case "ne":
+            return not_(value.same(bound))
+        case "in" if isinstance(bound, list):
+            return or_(false(), *(value.same(one) for one in bound))
+    if isinstance(bound, bool) or not isinstance(bound, str | int | float):
+        return false()
+    return value.ordered(name, bound)
+
+
+def _ordered(name: str, value: ColumnElement[Any], bound: ColumnElement[Any]) -> Condition:
+    return {"gt": value > bound, "gte": value >= bound, "lt": value < bound, "lte": value <= bound}[name]
+
+
+class _SqliteValue:
+    """The value at a path of `data`, in SQLite. Every condition is true or false, never NULL."""
+
+    def __init__(self, path: Sequence[str]) -> None:
+        place = "$" + "".join(f'."{name}"' for name in path)
+        self._type = func.coalesce(func.json_type(memories.c.data, place, type_=Text), "null")
+        self._value = func.json_extract(memories.c.data, place)
+
+    def same(self, wanted: Json) -> Condition:
+        """Whether it equals, in the same type."""
+        match wanted:
+            case None:
+                return self._type == "null"
+            case bool():
+                return self._type == ("true" if wanted else "false")
+            case str():
+                return and_(self._type == "text", self._value == wanted)
+        return and_(self._type.in_(("integer", "real")), self._value == wanted)
+
+    def ordered(self, name: str, bound: str | float) -> Condition:
+        """Whether it lies on that side of the bound, in the same type."""
+        types = ("text",) if isinstance(bound, str) else ("integer", "real")
+        return and_(self._type.in_(types), func.coalesce(_ordered(name, self._value, literal(bound)), false()))
+
+
+class _PostgresValue:
+    """The value at a path of `data`, in PostgreSQL. Every condition is true or false, never NULL."""
+
+    def __init__(self, path: Sequence[str]) -> None:
+        place = cast(list(path), ARRAY(Text))
+        self._json = func.coalesce(
+            func.jsonb_extract_path(memories.c.data, *path, type_=JSONB), cast(literal("null"), JSONB)
+        )
+        self._text = memories.c.data.op("#>>")(place)
+        self._type = func.jsonb_typeof(self._json)
+
+    def same(self, wanted: Json) -> Condition:
+        """Whether it equals, in the same type."""
+        return self._json == cast(func.to_jsonb(_typed(wanted)), JSONB) if wanted is not None else self._type == "null"
+
+    def ordered(self, name: str, bound: str | float) -> Condition:
+        """Whether it lies on that side of the bound, in the same type."""
+        if isinstance(bound, str):
+            return and_(
+                self._type == "string", _ordered(name, func.coalesce(self._text, "").collate("C"), literal(bound))
+            )
+        # Only a number may be cast to one, and AND does not promise an order: hence a conditional inside the cast.
+        number = cast(case((self._type == "number", self._text)), Numeric)
+        return func.coalesce(_ordered(name, number, literal(bound, Numeric)), false())
+
+
+def _typed(value: Json) -> ColumnElement[Any]:
+    match value:
+        case str():
+            return cast(literal(value), Text)
+        case bool():
+            return literal(value)
+    return cast(literal(value), Numeric)

@@ -1,0 +1,59 @@
+"""Scopes as rows: each place is stored once and named by a number, which memories and vectors carry."""
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select, tuple_
+from sqlalchemy.dialects import postgresql, sqlite
+
+from scrubjay.backends.sql.schema import scopes
+from scrubjay.model import PLACE_NAMES, SCOPE_NAMES, Filter, Scope
+
+_COLUMNS = [scopes.c[name] for name in SCOPE_NAMES]
+
+
+def stored(scope: Scope) -> tuple[str, ...]:
+    """The six names as the table holds them: an empty text for one left open."""
+    return (scope.tenant, *(name or "" for name in scope.names()))
+
+
+def scope_from(names: Sequence[str]) -> Scope:
+    """The scope that a row's six names spell."""
+    return Scope(**{name: value for name, value in zip(SCOPE_NAMES, names, strict=True) if value})
+
+
+def interned(connection: Connection, wanted: Iterable[Scope]) -> dict[Scope, int]:
+    """The numbers of these scopes, with those that are new added. Belongs in a write transaction."""
+    left = set(wanted)
+    numbers = _numbers(connection, left)
+    missing = sorted(left - numbers.keys(), key=stored)
+    if missing:
+        insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+        rows = [dict(zip(SCOPE_NAMES, stored(scope), strict=True)) for scope in missing]
+        connection.execute(insert(scopes).on_conflict_do_nothing(), rows)
+        numbers |= _numbers(connection, missing)
+    return numbers
+
+
+def _numbers(connection: Connection, wanted: Iterable[Scope]) -> dict[Scope, int]:
+    by_names = {stored(scope): scope for scope in wanted}
+    names = list(by_names)
+    found: dict[Scope, int] = {}
+    for start in range(0, len(names), 100):
+        statement = select(scopes.c.id, *_COLUMNS).where(tuple_(*_COLUMNS).in_(names[start : start + 100]))
+        found |= {by_names[tuple(row[1:])]: row[0] for row in connection.execute(statement)}
+    return found
+
+
+def place_condition(filter: Filter) -> ColumnElement[bool]:
+    """The rows of `scopes` that a filter admits."""
+    conditions: list[ColumnElement[bool]] = [scopes.c.tenant == filter.scope.tenant]
+    for name, value in zip(PLACE_NAMES, filter.scope.names(), strict=True):
+        if value is not None:
+            column = scopes.c[name]
+            conditions.append(or_(column == "", column == value) if filter.reach == "sees" else column == value)
+    return and_(*conditions)
+
+
+def admitted(filter: Filter) -> Select[tuple[int]]:
+    """The numbers of the scopes that a filter admits, as a subquery."""
+    return select(scopes.c.id).where(place_condition(filter))

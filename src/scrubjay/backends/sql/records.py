@@ -1,0 +1,300 @@
+"""The record store: the only truth, on SQLite and on PostgreSQL."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, distinct, func, or_, select, text, update
+
+from scrubjay.backends.sql import texts, writing
+from scrubjay.backends.sql.conditions import conditions
+from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.places import admitted, interned
+from scrubjay.backends.sql.rows import Reader, in_order, rows
+from scrubjay.backends.sql.schema import lineage, memories, scopes
+from scrubjay.model import Filter, Memory, Order, Remembered, Scope
+from scrubjay.ports import Counts, Decide
+
+_PAGE = 500
+_COLUMN = memories.c
+
+
+class SqlRecords:
+    """The `Records` port. The words of each memory are indexed in the same transaction as its row."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._reader = Reader()
+
+    @property
+    def _dialect(self) -> str:
+        return self._database.dialect
+
+    async def write(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
+        """Ask `decide` about each draft in turn and store what it says, in one transaction."""
+        if not drafts:
+            return []
+        return await self._database.write(lambda connection: writing.write(connection, self._reader, drafts, decide))
+
+    async def load(self, memories_: Sequence[Memory]) -> int:
+        """Store exactly these rows; one whose id is stored is left alone."""
+
+        def work(connection: Connection) -> int:
+            unique = {memory.id: memory for memory in memories_}
+            known = {
+                found
+                for page in _pages(list(unique))
+                for found in connection.execute(select(_COLUMN.id).where(_COLUMN.id.in_(page))).scalars()
+            }
+            new = [memory for memory in unique.values() if memory.id not in known]
+            writing.insert(connection, new, interned(connection, {memory.scope for memory in new}))
+            return len(new)
+
+        return await self._database.write(work)
+
+    async def get(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
+        """Return those that a reader in the scope sees, in the order asked."""
+        return in_order(await self._database.read(lambda connection: self._seen(connection, scope, ids)), ids)
+
+    def _seen(self, connection: Connection, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
+        found = [
+            memory
+            for page in _pages(ids)
+            for memory in self._reader.fetch(connection, rows().where(_COLUMN.id.in_(page)))
+        ]
+        return [memory for memory in found if scope.sees(memory.scope)]
+
+    async def find(
+        self, filter: Filter, *, now: datetime, limit: int, order: Order = "newest", after: UUID | None = None
+    ) -> list[Memory]:
+        """Return matching memories in the order they were stored."""
+        statement = rows().where(conditions(filter, now, self._dialect)).limit(limit)
+        statement = statement.order_by(_COLUMN.seq.desc() if order == "newest" else _COLUMN.seq)
+        if after is not None:
+            place = select(_COLUMN.seq).where(_COLUMN.id == after).scalar_subquery()
+            statement = statement.where(_COLUMN.seq < place if order == "newest" else _COLUMN.seq > place)
+        return await self._fetch(statement)
+
+    async def scan(self, filter: Filter, *, now: datetime, batch: int = _PAGE) -> AsyncIterator[list[Memory]]:
+        """Stream every matching memory, oldest first, a batch at a time."""
+        after: UUID | None = None
+        while page := await self.find(filter, now=now, limit=batch, order="oldest", after=after):
+            yield page
+            after = page[-1].id
+
+    async def among(self, filter: Filter, *, now: datetime, limit: int) -> list[UUID] | None:
+        """Return the ids of all matching memories, newest first, or None when there are more than the limit."""
+        statement = select(_COLUMN.id).where(conditions(filter, now, self._dialect)).order_by(_COLUMN.seq.desc())
+        found = await self._database.read(
+            lambda connection: connection.execute(statement.limit(limit + 1)).scalars().all()
+        )
+        return list(found) if len(found) <= limit else None
+
+    async def count(self, filter: Filter, *, now: datetime) -> Counts:
+        """Count what lies in the scope."""
+        matching = select(_COLUMN.kind, func.count()).where(conditions(filter, now, self._dialect))
+        whole = select(func.count(), func.count(distinct(_COLUMN.scope_id))).where(
+            _COLUMN.scope_id.in_(admitted(filter))
+        )
+
+        def work(connection: Connection) -> Counts:
+            kinds: dict[str, int] = dict(connection.execute(matching.group_by(_COLUMN.kind)).tuples().all())
+            versions, places = connection.execute(whole).one()
+            return Counts(
+                current=sum(kinds.values()), versions=versions, scopes=places, kinds=dict(sorted(kinds.items()))
+            )
+
+        return await self._database.read(work)
+
+    async def versions(self, scope: Scope, *, id: UUID | None = None, key: str | None = None) -> list[Memory]:
+        """Return the versions that a reader in the scope sees, oldest first."""
+        if key is not None:
+            everything = Filter(scope=scope, key=key, history=True)
+            places = _COLUMN.scope_id.in_(admitted(everything))
+            return await self._fetch(rows().where(places, _COLUMN.key == key).order_by(_COLUMN.seq))
+
+        def work(connection: Connection) -> list[Memory]:
+            chain: dict[UUID, Memory] = {}
+            frontier = {id} if id is not None else set()
+            while frontier:
+                linked = or_(_COLUMN.id.in_(frontier), _COLUMN.superseded_by.in_(frontier))
+                found = self._reader.fetch(connection, rows().where(linked))
+                fresh = [memory for memory in found if memory.id not in chain and scope.sees(memory.scope)]
+                chain |= {memory.id: memory for memory in fresh}
+                onwards = {memory.superseded_by for memory in fresh if memory.superseded_by} - chain.keys()
+                frontier = {memory.id for memory in fresh} | onwards
+            return self._reader.fetch(connection, rows().where(_COLUMN.id.in_(list(chain))).order_by(_COLUMN.seq))
+
+        return await self._database.read(work)
+
+    async def neighbours(self, scope: Scope, memory: Memory, *, before: int, after: int) -> list[Memory]:
+        """Return the believed memories just before and after it in its own session, in order."""
+        if memory.position is None or not scope.sees(memory.scope):
+            return []
+
+        def work(connection: Connection) -> list[Memory]:
+            number = select(_COLUMN.scope_id).where(_COLUMN.id == memory.id).scalar_subquery()
+            believed = rows().where(
+                _COLUMN.scope_id == number, _COLUMN.superseded_at.is_(None), _COLUMN.position.is_not(None)
+            )
+            earlier = believed.where(_COLUMN.position < memory.position).order_by(_COLUMN.position.desc()).limit(before)
+            later = believed.where(_COLUMN.position > memory.position).order_by(_COLUMN.position).limit(after)
+            return [*reversed(self._reader.fetch(connection, earlier)), *self._reader.fetch(connection, later)]
+
+        return await self._database.read(work)
+
+    async def close(self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str) -> list[Memory]:
+        """Stop believing those that the scope holds and that are believed."""
+
+        def work(connection: Connection) -> list[Memory]:
+            held = [
+                memory
+                for memory in self._seen(connection, scope, ids)
+                if scope.holds(memory.scope) and memory.superseded_at is None
+            ]
+            for page in _pages([memory.id for memory in held]):
+                closing = update(memories).where(_COLUMN.id.in_(page), _COLUMN.superseded_at.is_(None))
+                connection.execute(closing.values(superseded_at=at, closed_because=because, generation=None))
+                texts.refresh(connection, page)
+            return in_order(self._seen(connection, scope, [memory.id for memory in held]), ids)
+
+        return await self._database.write(work)
+
+    async def adjust(
+        self,
+        scope: Scope,
+        id: UUID,
+        *,
+        importance: float | None = None,
+        expires_at: datetime | None = None,
+    ) -> Memory | None:
+        """Change how one memory is kept, not what it says."""
+        given: dict[str, Any] = {"importance": importance, "expires_at": expires_at}
+        changes = {name: value for name, value in given.items() if value is not None}
+
+        def work(connection: Connection) -> Memory | None:
+            held = [memory for memory in self._seen(connection, scope, [id]) if scope.holds(memory.scope)]
+            if not held:
+                return None
+            connection.execute(update(memories).where(_COLUMN.id == id).values(**changes, generation=None))
+            return self._seen(connection, scope, [id])[0]
+
+        return await self._database.write(work)
+
+    async def touch(self, scope: Scope, ids: Sequence[UUID], *, at: datetime) -> None:
+        """Count one more use of each that a reader in the scope sees."""
+        places = _COLUMN.scope_id.in_(admitted(Filter(scope=scope)))
+
+        def work(connection: Connection) -> None:
+            for page in _pages(ids):
+                touching = update(memories).where(_COLUMN.id.in_(page), places)
+                connection.execute(touching.values(uses=_COLUMN.uses + 1, used_at=at))
+
+        await self._database.note(work)
+
+    async def derived(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
+        """Return what was made from these, directly or through others, in the scope's tenant."""
+        in_tenant = and_(scopes.c.id == _COLUMN.scope_id, scopes.c.tenant == scope.tenant)
+
+        def work(connection: Connection) -> list[UUID]:
+            found: dict[UUID, None] = {}
+            frontier = list(ids)
+            while frontier:
+                step = [
+                    one
+                    for page in _pages(frontier)
+                    for one in connection.execute(
+                        select(_COLUMN.id)
+                        .join(lineage, lineage.c.derived_id == _COLUMN.id)
+                        .join(scopes, in_tenant)
+                        .where(lineage.c.source_id.in_(page))
+                        .order_by(_COLUMN.seq)
+                    ).scalars()
+                ]
+                frontier = [one for one in dict.fromkeys(step) if one not in found and one not in ids]
+                found |= dict.fromkeys(frontier)
+            return list(found)
+
+        return await self._database.read(work)
+
+    async def purge(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
+        """Delete the rows that the scope holds, and every trace of them in this database, for good."""
+
+        def work(connection: Connection) -> list[UUID]:
+            held = [memory.id for memory in self._seen(connection, scope, ids) if scope.holds(memory.scope)]
+            for page in _pages(held):
+                seqs = connection.execute(select(_COLUMN.seq).where(_COLUMN.id.in_(page))).scalars().all()
+                texts.remove(connection, seqs)
+                connection.execute(
+                    delete(lineage).where(or_(lineage.c.source_id.in_(page), lineage.c.derived_id.in_(page)))
+                )
+                connection.execute(update(memories).where(_COLUMN.superseded_by.in_(page)).values(superseded_by=None))
+                connection.execute(delete(memories).where(_COLUMN.id.in_(page)))
+            if held and self._dialect == "sqlite":
+                # FTS5 only notes a deletion beside the old words; merging the index is what takes them off the disk.
+                connection.execute(text("INSERT INTO texts (texts) VALUES ('optimize')"))
+            return [one for one in dict.fromkeys(ids) if one in set(held)]
+
+        purged = await self._database.write(work)
+        if purged and self._dialect == "sqlite":
+            await self._database.checkpoint()
+        return purged
+
+    async def pending(self, generation: int, *, limit: int) -> list[Memory]:
+        """Return memories of every tenant, oldest first, that are not marked with this generation."""
+        return await self._fetch(rows().where(_unmarked(generation)).order_by(_COLUMN.seq).limit(limit))
+
+    async def backlog(self, generation: int) -> int:
+        """Count what `pending` would return without a limit."""
+        statement = select(func.count()).select_from(memories).where(_unmarked(generation))
+        return await self._database.read(lambda connection: connection.execute(statement).scalar_one())
+
+    async def mark(self, ids: Sequence[UUID], generation: int | None) -> None:
+        """Note that these are indexed with this generation, or with none."""
+
+        def work(connection: Connection) -> None:
+            for page in _pages(ids):
+                connection.execute(update(memories).where(_COLUMN.id.in_(page)).values(generation=generation))
+
+        await self._database.note(work)
+
+    async def unmark(self, generation: int) -> int:
+        """Clear the mark of every memory that is indexed with this generation."""
+        statement = update(memories).where(_COLUMN.generation == generation).values(generation=None)
+        return await self._database.note(lambda connection: connection.execute(statement).rowcount)
+
+    async def check(self) -> list[str]:
+        """Look the store over, thoroughly."""
+        return await self._database.read(_faults)
+
+    async def shut(self) -> None:
+        """Let go of files and connections."""
+        await self._database.shut()
+
+    async def _fetch(self, statement: Select[Any]) -> list[Memory]:
+        return await self._database.read(lambda connection: self._reader.fetch(connection, statement))
+
+
+def _pages(ids: Sequence[UUID]) -> list[list[UUID]]:
+    return [list(ids[start : start + _PAGE]) for start in range(0, len(ids), _PAGE)]
+
+
+def _unmarked(generation: int) -> ColumnElement[bool]:
+    # Three ranges of one index; "not equal" would read all of it.
+    mark = _COLUMN.generation
+    return or_(mark.is_(None), mark < generation, mark > generation)
+
+
+def _faults(connection: Connection) -> list[str]:
+    faults: list[str] = []
+    if connection.dialect.name == "sqlite":
+        found = connection.execute(text("PRAGMA integrity_check")).scalars().all()
+        faults += [f"the file fails its integrity check: {fault}" for fault in found if fault != "ok"]
+        orphans = connection.execute(text("PRAGMA foreign_key_check")).fetchall()
+        faults += [f"{len(orphans)} rows point at rows that are gone"] if orphans else []
+    stored = connection.execute(select(func.count()).select_from(memories)).scalar_one()
+    indexed = connection.execute(text("SELECT count(*) FROM texts")).scalar_one()
+    if stored != indexed:
+        faults.append(f"{stored} memories but {indexed} in the text index: run `scrubjay reindex --words`")
+    return faults

@@ -1,0 +1,126 @@
+"""Memories as rows, and rows as memories."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, Select, select
+
+from scrubjay.backends.sql.places import scope_from
+from scrubjay.backends.sql.schema import memories, scopes
+from scrubjay.model import SCOPE_NAMES, Memory, Scope, Trust
+
+COLUMNS = [
+    memories.c[name]
+    for name in (
+        "scope_id", "id", "kind", "content", "key", "data", "importance", "trust", "source", "author", "reason",
+        "derived_from", "redacted", "position", "created_at", "valid_from", "valid_to", "expires_at", "superseded_at",
+        "superseded_by", "closed_because", "uses", "used_at", "generation",
+    )
+]  # fmt: skip
+"""What `Reader.memory` takes, in its order."""
+
+_SCOPES_HELD = 100_000
+
+
+def rows() -> Select[Any]:
+    """A statement over the columns of a memory, to be narrowed."""
+    return select(*COLUMNS)
+
+
+class Reader:
+    """Turns rows into memories. Remembers scopes by number: they never change and are few beside memories."""
+
+    def __init__(self) -> None:
+        self._scopes: dict[int, Scope] = {}
+
+    def fetch(self, connection: Connection, statement: Select[Any]) -> list[Memory]:
+        """Run a statement over `COLUMNS` and return its memories, in its order."""
+        found = connection.execute(statement).fetchall()
+        self._learn(connection, {row[0] for row in found} - self._scopes.keys())
+        return [self._memory(row) for row in found]
+
+    def _learn(self, connection: Connection, numbers: set[int]) -> None:
+        if not numbers:
+            return
+        if len(self._scopes) > _SCOPES_HELD:
+            self._scopes = {}
+        wanted = sorted(numbers)
+        columns = [scopes.c.id, *(scopes.c[name] for name in SCOPE_NAMES)]
+        learned = dict(self._scopes)
+        for start in range(0, len(wanted), 500):
+            statement = select(*columns).where(scopes.c.id.in_(wanted[start : start + 500]))
+            learned |= {row[0]: scope_from(row[1:]) for row in connection.execute(statement)}
+        # Replaced as a whole, since other threads read it.
+        self._scopes = learned
+
+    def _memory(self, row: Sequence[Any]) -> Memory:
+        (
+            scope_id, memory_id, kind, content, key, data, importance, trust, source, author, reason,
+            derived_from, redacted, position, created_at, valid_from, valid_to, expires_at, superseded_at,
+            superseded_by, closed_because, uses, used_at, generation,
+        ) = row  # fmt: skip
+        return Memory(
+            id=memory_id,
+            kind=kind,
+            content=content,
+            key=key,
+            data=data or {},
+            importance=importance,
+            trust=Trust(trust),
+            source=source,
+            author=author,
+            reason=reason,
+            derived_from=tuple(UUID(one) for one in derived_from or ()),
+            redacted=tuple(redacted or ()),
+            scope=self._scopes[scope_id],
+            position=position,
+            created_at=created_at,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            expires_at=expires_at,
+            superseded_at=superseded_at,
+            superseded_by=superseded_by,
+            closed_because=closed_because,
+            uses=uses,
+            used_at=used_at,
+            generation=generation,
+        )
+
+
+def row_of(memory: Memory, *, seq: int, scope_id: int, fingerprint: bytes) -> dict[str, Any]:
+    """The row that holds this memory."""
+    return {
+        "seq": seq,
+        "id": memory.id,
+        "scope_id": scope_id,
+        "kind": memory.kind,
+        "key": memory.key,
+        "content": memory.content,
+        "data": memory.data,
+        "importance": float(memory.importance),
+        "trust": memory.trust.value,
+        "source": memory.source,
+        "author": memory.author,
+        "reason": memory.reason,
+        "derived_from": [str(one) for one in memory.derived_from],
+        "redacted": list(memory.redacted),
+        "fingerprint": fingerprint,
+        "position": memory.position,
+        "created_at": memory.created_at,
+        "valid_from": memory.valid_from,
+        "valid_to": memory.valid_to,
+        "expires_at": memory.expires_at,
+        "superseded_at": memory.superseded_at,
+        "superseded_by": memory.superseded_by,
+        "closed_because": memory.closed_because,
+        "uses": memory.uses,
+        "used_at": memory.used_at,
+        "generation": memory.generation,
+    }
+
+
+def in_order(found: Sequence[Memory], ids: Sequence[UUID]) -> list[Memory]:
+    """The memories in the order their ids were asked for, each once."""
+    by_id = {memory.id: memory for memory in found}
+    return [by_id[one] for one in dict.fromkeys(ids) if one in by_id]

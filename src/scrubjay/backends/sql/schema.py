@@ -1,0 +1,234 @@
+"""The tables, once for both dialects. `migrations/` is how an existing database gets here; a test keeps them equal."""
+
+from typing import Final
+
+from sqlalchemy import (
+    DDL,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Computed,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    event,
+    text,
+)
+from sqlalchemy.dialects.postgresql import TSVECTOR
+
+from scrubjay.backends.sql.types import Id, Instant, JsonObject
+
+HEAD: Final = "0002"
+"""The newest migration. A test checks that Alembic agrees."""
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+    }
+)
+
+# SQLite counts rows only in an INTEGER primary key; PostgreSQL wants the room of a BIGINT.
+RowNumber = BigInteger().with_variant(Integer(), "sqlite")
+
+scopes = Table(
+    "scopes",
+    metadata,
+    Column("id", RowNumber, primary_key=True, autoincrement=True),
+    Column("tenant", Text, nullable=False),
+    # An empty text stands for a name left open, so that one unique constraint covers all six.
+    Column("user", Text, nullable=False),
+    Column("project", Text, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("session", Text, nullable=False),
+    Column("workflow", Text, nullable=False),
+    UniqueConstraint("tenant", "user", "project", "agent", "session", "workflow", name="uq_scopes_place"),
+    Index("ix_scopes_project", "tenant", "project"),
+    Index("ix_scopes_session", "tenant", "session"),
+)
+
+memories = Table(
+    "memories",
+    metadata,
+    Column("seq", RowNumber, primary_key=True, autoincrement=True),
+    Column("id", Id, nullable=False),
+    Column("scope_id", RowNumber, ForeignKey("scopes.id"), nullable=False),
+    Column("kind", String(64), nullable=False),
+    Column("key", Text),
+    Column("content", Text, nullable=False),
+    Column("data", JsonObject),
+    Column("importance", Float, nullable=False),
+    Column("trust", String(16), nullable=False),
+    Column("source", Text),
+    Column("author", Text),
+    Column("reason", Text),
+    Column("derived_from", JsonObject),
+    Column("redacted", JsonObject),
+    Column("fingerprint", LargeBinary(16), nullable=False),
+    Column("position", BigInteger),
+    Column("created_at", Instant, nullable=False),
+    Column("valid_from", Instant, nullable=False),
+    Column("valid_to", Instant),
+    Column("expires_at", Instant),
+    Column("superseded_at", Instant),
+    Column("superseded_by", Id),
+    Column("closed_because", Text),
+    Column("uses", Integer, nullable=False, default=0),
+    Column("used_at", Instant),
+    Column("generation", Integer),
+    UniqueConstraint("id", name="uq_memories_id"),
+    CheckConstraint("importance >= 0 AND importance <= 1", name="importance"),
+    sqlite_autoincrement=True,
+)
+
+_OPEN: Final = "superseded_at IS NULL AND valid_to IS NULL"
+# One current value per key, and one memory for a thing said twice: the database keeps these, not the code.
+Index(
+    "uq_memories_open_key",
+    memories.c.scope_id,
+    memories.c.key,
+    unique=True,
+    sqlite_where=text(f"key IS NOT NULL AND {_OPEN}"),
+    postgresql_where=text(f"key IS NOT NULL AND {_OPEN}"),
+)
+Index(
+    "uq_memories_open_words",
+    memories.c.scope_id,
+    memories.c.fingerprint,
+    unique=True,
+    sqlite_where=text(_OPEN),
+    postgresql_where=text(_OPEN),
+)
+Index("ix_memories_scope", memories.c.scope_id, memories.c.seq)
+Index(
+    "ix_memories_key",
+    memories.c.scope_id,
+    memories.c.key,
+    memories.c.seq,
+    sqlite_where=text("key IS NOT NULL"),
+    postgresql_where=text("key IS NOT NULL"),
+)
+Index(
+    "ix_memories_position",
+    memories.c.scope_id,
+    memories.c.position,
+    sqlite_where=text("position IS NOT NULL"),
+    postgresql_where=text("position IS NOT NULL"),
+)
+Index("ix_memories_generation", memories.c.generation, memories.c.seq)
+Index(
+    "ix_memories_superseded_by",
+    memories.c.superseded_by,
+    sqlite_where=text("superseded_by IS NOT NULL"),
+    postgresql_where=text("superseded_by IS NOT NULL"),
+)
+
+lineage = Table(
+    "lineage",
+    metadata,
+    Column("source_id", Id, primary_key=True),
+    Column("derived_id", Id, primary_key=True),
+    Index("ix_lineage_derived_id", "derived_id"),
+)
+
+generations = Table(
+    "generations",
+    metadata,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("provider", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("dimensions", Integer, nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("switched_at", Instant),
+    UniqueConstraint("provider", "model", "version", "dimensions", name="uq_generations_identity"),
+    sqlite_autoincrement=True,
+)
+Index(
+    "uq_generations_active",
+    generations.c.state,
+    unique=True,
+    sqlite_where=text("state = 'active'"),
+    postgresql_where=text("state = 'active'"),
+)
+
+vectors = Table(
+    "vectors",
+    metadata,
+    Column("row", RowNumber, primary_key=True, autoincrement=True),
+    Column("generation", Integer, nullable=False),
+    Column("memory_id", Id, nullable=False),
+    Column("part", Integer, nullable=False),
+    Column("start", Integer, nullable=False),
+    Column("stop", Integer, nullable=False),
+    Column("scope_id", RowNumber, ForeignKey("scopes.id"), nullable=False),
+    Column("kind", String(64), nullable=False),
+    Column("live", Boolean, nullable=False),
+    Column("since", Instant, nullable=False),
+    Column("until", Instant),
+    # Every change of a row takes the next number of the counter, so that a process can ask for what is new to it.
+    Column("change", BigInteger, nullable=False),
+    # Half floats, little-endian. NULL is a tombstone: the memory is gone, and processes that hold it must hear of it.
+    Column("vector", LargeBinary),
+    UniqueConstraint("memory_id", "generation", "part", name="uq_vectors_part"),
+    Index("ix_vectors_change", "generation", "change"),
+    Index("ix_vectors_scope", "generation", "scope_id"),
+)
+
+counters = Table(
+    "counters",
+    metadata,
+    Column("name", String(32), primary_key=True),
+    Column("value", BigInteger, nullable=False),
+)
+
+COUNTERS: Final = ("vector_change", "vector_epoch")
+"""`vector_change` numbers changes; `vector_epoch` moves on when tombstones are swept and everybody must load afresh."""
+
+# Search by words. SQLite: an FTS5 table whose `marks` carry what a search filters by, as terms of the index.
+# PostgreSQL: a table whose tsvector the database derives by itself.
+texts_sqlite: Final = (
+    'CREATE VIRTUAL TABLE texts USING fts5(body, marks, tokenize = "porter unicode61 remove_diacritics 2")'
+)
+
+texts = Table(
+    "texts",
+    MetaData(),
+    Column("seq", BigInteger, ForeignKey(memories.c.seq, ondelete="CASCADE"), primary_key=True, autoincrement=False),
+    Column("body", Text, nullable=False),
+    Column("words", TSVECTOR, Computed("to_tsvector('english', body)", persisted=True), nullable=False),
+    Index("ix_texts_words", "words", postgresql_using="gin"),
+)
+
+texts_postgresql: Final = (
+    "CREATE TABLE texts ("
+    "seq BIGINT NOT NULL, body TEXT NOT NULL, "
+    "words TSVECTOR GENERATED ALWAYS AS (to_tsvector('english', body)) STORED NOT NULL, "
+    "CONSTRAINT pk_texts PRIMARY KEY (seq), "
+    "CONSTRAINT fk_texts_seq FOREIGN KEY (seq) REFERENCES memories (seq) ON DELETE CASCADE)"
+)
+texts_postgresql_index: Final = "CREATE INDEX ix_texts_words ON texts USING gin (words)"
+
+
+def _on_create(statement: str, dialect: str | None = None) -> None:
+    ddl = DDL(statement)  # type: ignore[no-untyped-call]  # SQLAlchemy has not typed its constructor
+    event.listen(metadata, "after_create", ddl.execute_if(dialect=dialect) if dialect else ddl)
+
+
+_on_create(texts_sqlite, "sqlite")
+_on_create(texts_postgresql, "postgresql")
+_on_create(texts_postgresql_index, "postgresql")
+for _name in COUNTERS:
+    _on_create(f"INSERT INTO counters (name, value) VALUES ('{_name}', 0)")

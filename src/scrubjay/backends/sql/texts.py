@@ -1,0 +1,205 @@
+"""Search by words: FTS5 with BM25 in SQLite, tsvector with GIN in PostgreSQL, over the words of `model.words`.
+
+In SQLite a row's `marks` hold one term, its scope's number and whether it is live. As a term of the match it makes a
+narrow search quick: what is not in the scope is never ranked.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Float,
+    Integer,
+    column,
+    func,
+    literal,
+    literal_column,
+    select,
+    text,
+    true,
+)
+
+from scrubjay.backends.sql.conditions import conditions
+from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.places import admitted
+from scrubjay.backends.sql.rows import Reader, rows
+from scrubjay.backends.sql.schema import memories
+from scrubjay.backends.sql.schema import texts as texts_postgresql
+from scrubjay.model import AsOf, Filter, Memory
+from scrubjay.model.words import words_of
+from scrubjay.ports import Match
+
+SCOPES_IN_MATCH: Final = 100
+"""A search over more scopes than this is wide: there the scope filters after the match, not inside it."""
+
+_ADD_SQLITE: Final = text("INSERT INTO texts (rowid, body, marks) VALUES (:seq, :body, :marks)")
+_ADD_POSTGRESQL: Final = text("INSERT INTO texts (seq, body) VALUES (:seq, :body)")
+_MARK: Final = text("UPDATE texts SET marks = :marks WHERE rowid = :seq")
+_RANKED: Final = (
+    text(
+        "SELECT rowid AS seq, bm25(texts, 1.0, 0.0) AS score FROM texts WHERE texts MATCH :expression "
+        "ORDER BY score LIMIT :ranked"
+    )
+    .columns(column("seq", Integer), column("score", Float))
+    .subquery("ranked")
+)
+
+
+def body_of(memory: Memory) -> str:
+    """The words that a memory is found by: those of its key, then those of its content."""
+    words = words_of(memory.content)
+    return " ".join(words_of(memory.key) + words if memory.key else words)
+
+
+def marks_of(scope_id: int, *, live: bool) -> str:
+    """The term that says where a row belongs. Letters and a number, so that the stemmer leaves it alone."""
+    return f"s{scope_id}x{int(live)}"
+
+
+def add(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> None:
+    """Index these memories, given with their row number and their scope's."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(_ADD_POSTGRESQL, [{"seq": seq, "body": body_of(memory)} for seq, _, memory in indexed])
+        return
+    connection.execute(
+        _ADD_SQLITE,
+        [
+            {"seq": seq, "body": body_of(memory), "marks": marks_of(scope_id, live=_live(memory))}
+            for seq, scope_id, memory in indexed
+        ],
+    )
+
+
+def refresh(connection: Connection, ids: Sequence[UUID]) -> None:
+    """Bring the marks of these up to date after they were closed."""
+    if connection.dialect.name == "postgresql":
+        return
+    for start in range(0, len(ids), 500):
+        statement = select(memories.c.seq, memories.c.scope_id).where(memories.c.id.in_(ids[start : start + 500]))
+        changed = [
+            {"seq": seq, "marks": marks_of(scope_id, live=False)} for seq, scope_id in connection.execute(statement)
+        ]
+        if changed:
+            connection.execute(_MARK, changed)
+
+
+def remove(connection: Connection, seqs: Sequence[int]) -> None:
+    """Take these rows out of the index. PostgreSQL does it by itself, with the row."""
+    if connection.dialect.name == "sqlite" and seqs:
+        connection.execute(text("DELETE FROM texts WHERE rowid = :seq"), [{"seq": seq} for seq in seqs])
+
+
+def _live(memory: Memory) -> bool:
+    # What has an end date may still hold, so only what was closed or was past when it was written is not live.
+    return memory.superseded_at is None and (memory.valid_to is None or memory.valid_to > memory.created_at)
+
+
+class SqlTexts:
+    """The `Texts` port over the words that `writing` keeps beside each record, in the same transaction."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def match(self, terms: Sequence[str], filter: Filter, *, now: datetime, limit: int) -> list[Match]:
+        """Return the memories with any of the terms, best first."""
+        usable = [term for term in terms if any(letter.isalnum() for letter in term)]
+        if not usable:
+            return []
+        search = _match_postgresql if self._database.dialect == "postgresql" else _match_sqlite
+        return await self._database.read(lambda connection: search(connection, usable, filter, now, limit))
+
+    async def rebuild(self) -> int:
+        """Build the index again from the records."""
+        return await self._database.write(_rebuild)
+
+
+def _match_sqlite(
+    connection: Connection, terms: Sequence[str], filter: Filter, now: datetime, limit: int
+) -> list[Match]:
+    places: list[int] = [row.id for row in connection.execute(admitted(filter).limit(SCOPES_IN_MATCH + 1))]
+    if not places:
+        return []
+    expression = _expression(terms, places, filter)
+    allowed = conditions(filter, now, "sqlite").label("allowed")
+    joined = memories.join(_RANKED, memories.c.seq == _RANKED.c.seq)
+    # First rank alone and filter the best, which nearly always leaves enough; otherwise filter all that matched.
+    for ranked in (limit + limit // 4 + 20, -1):
+        statement = select(memories.c.id, _RANKED.c.score, allowed).select_from(joined).order_by(_RANKED.c.score)
+        found = connection.execute(statement, {"expression": expression, "ranked": ranked}).fetchall()
+        admitted_rows = [Match(id=found_id, score=-score) for found_id, score, passes in found if passes][:limit]
+        if len(admitted_rows) == limit or len(found) < ranked:
+            break
+    return admitted_rows
+
+
+def _expression(terms: Sequence[str], places: Sequence[int], filter: Filter) -> str:
+    """The question as FTS5 reads it. Every term is quoted, so nothing in it can be an operator."""
+    wanted = " OR ".join('"' + term.replace('"', "") + '"' for term in terms)
+    if len(places) > SCOPES_IN_MATCH:
+        return f"body : ({wanted})"
+    at_present = not filter.history and filter.as_of == AsOf()
+    states = (True,) if at_present else (True, False)
+    marks = " OR ".join(marks_of(place, live=live) for place in places for live in states)
+    return f"body : ({wanted}) AND marks : ({marks})"
+
+
+def _match_postgresql(
+    connection: Connection, terms: Sequence[str], filter: Filter, now: datetime, limit: int
+) -> list[Match]:
+    words = texts_postgresql.c.words
+    questions = [func.plainto_tsquery(literal_column("'english'"), term) for term in terms]
+    any_of: ColumnElement[Any] = questions[0]
+    for question in questions[1:]:
+        any_of = any_of.op("||")(question)
+    matched = (
+        select(memories.c.id, memories.c.seq, words.label("words"))
+        .join(texts_postgresql, texts_postgresql.c.seq == memories.c.seq)
+        .where(words.op("@@")(any_of), conditions(filter, now, "postgresql"))
+        .cte("matched")
+        .prefix_with("MATERIALIZED", dialect="postgresql")
+    )
+    # PostgreSQL ranks by how often a term occurs, not by how rare it is; the rarity is counted here, over what matched.
+    counts = select(
+        func.count().label("all"),
+        *(
+            func.count().filter(matched.c.words.op("@@")(question)).label(f"with_{place}")
+            for place, question in enumerate(questions)
+        ),
+    ).cte("counts")
+    score = sum(
+        (
+            func.ln(1.0 + (1.0 + counts.c.all) / (0.5 + counts.c[f"with_{place}"]))
+            * func.ts_rank(matched.c.words, question, 1)
+            for place, question in enumerate(questions)
+        ),
+        start=literal(0.0),
+    ).label("score")
+    statement = (
+        select(matched.c.id, score)
+        .select_from(matched.join(counts, true()))
+        .order_by(score.desc(), matched.c.seq.desc())
+        .limit(limit)
+    )
+    return [Match(id=found_id, score=float(found)) for found_id, found in connection.execute(statement)]
+
+
+def _rebuild(connection: Connection) -> int:
+    connection.execute(text("DELETE FROM texts"))
+    reader = Reader()
+    done, last = 0, 0
+    while True:
+        statement = select(memories.c.seq, memories.c.scope_id, memories.c.id)
+        page = connection.execute(statement.where(memories.c.seq > last).order_by(memories.c.seq).limit(500)).fetchall()
+        if not page:
+            return done
+        last = page[-1].seq
+        found = {
+            memory.id: memory
+            for memory in reader.fetch(connection, rows().where(memories.c.seq.between(page[0].seq, last)))
+        }
+        add(connection, [(seq, scope_id, found[known]) for seq, scope_id, known in page])
+        done += len(page)

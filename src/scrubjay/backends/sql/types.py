@@ -1,0 +1,86 @@
+"""Column types that mean the same on both dialects and are compact on each."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import BigInteger, DateTime, Dialect, LargeBinary, Text, Uuid
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.types import TypeDecorator, TypeEngine
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+
+
+def microseconds(moment: datetime) -> int:
+    """Whole microseconds since 1970, exactly."""
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def moment(value: int) -> datetime:
+    """The moment that many microseconds after 1970."""
+    return _EPOCH + timedelta(microseconds=value)
+
+
+class Instant(TypeDecorator[datetime]):
+    """A moment in UTC, exact to the microsecond: an integer in SQLite, a timestamptz in PostgreSQL."""
+
+    impl = BigInteger
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """The column of this dialect."""
+        return dialect.type_descriptor(DateTime(timezone=True) if dialect.name == "postgresql" else BigInteger())
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> int | datetime | None:
+        """To the driver."""
+        return value if value is None or dialect.name == "postgresql" else microseconds(value)
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:  # noqa: ANN401 -- the driver's value
+        """From the driver."""
+        if value is None:
+            return None
+        return value.astimezone(UTC) if dialect.name == "postgresql" else moment(value)
+
+
+class Id(TypeDecorator[UUID]):
+    """A UUID: 16 bytes in SQLite, a uuid in PostgreSQL. Both sort by time."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """The column of this dialect."""
+        return dialect.type_descriptor(Uuid() if dialect.name == "postgresql" else LargeBinary(16))
+
+    def process_bind_param(self, value: UUID | None, dialect: Dialect) -> bytes | UUID | None:
+        """To the driver."""
+        return value if value is None or dialect.name == "postgresql" else value.bytes
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> UUID | None:  # noqa: ANN401 -- the driver's value
+        """From the driver."""
+        if value is None or dialect.name == "postgresql":
+            return value  # type: ignore[no-any-return]  # psycopg gives a UUID
+        return UUID(bytes=bytes(value))
+
+
+class JsonObject(TypeDecorator[Any]):
+    """JSON: text in SQLite, jsonb in PostgreSQL. An empty one is NULL, since most are."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """The column of this dialect."""
+        return dialect.type_descriptor(JSONB(none_as_null=True) if dialect.name == "postgresql" else Text())
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:  # noqa: ANN401 -- any JSON
+        """To the driver."""
+        if not value:
+            return None
+        return value if dialect.name == "postgresql" else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ANN401, ARG002 -- any JSON; SQLAlchemy's shape
+        """From the driver."""
+        return json.loads(value) if isinstance(value, str) else value

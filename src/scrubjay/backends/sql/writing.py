@@ -1,0 +1,195 @@
+"""The write transaction: ask `decide` about each draft, against what is stored and what the drafts before it did."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+from sqlalchemy import Connection, Select, func, select, text, tuple_, update
+
+from scrubjay.backends.sql import texts
+from scrubjay.backends.sql.database import Raced
+from scrubjay.backends.sql.places import interned
+from scrubjay.backends.sql.rows import Reader, row_of, rows
+from scrubjay.backends.sql.schema import lineage, memories, scopes
+from scrubjay.errors import IdTaken
+from scrubjay.model import Memory, Remembered, Scope
+from scrubjay.ports import Decide, Decision, Known
+
+BATCH = 200
+"""Drafts looked up in one statement: three times as many values stay well below every limit on parameters."""
+
+
+def write(connection: Connection, reader: Reader, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
+    """Store what `decide` says about each draft, and say what became of it."""
+    numbers = interned(connection, {draft.scope for draft in drafts})
+    _queue_up(connection, drafts, numbers)
+    told = _Told(connection, reader, drafts, numbers)
+    decided: list[tuple[Memory, Decision, UUID | None]] = []
+    for draft in drafts:
+        decision = decide(draft, told.known(draft))
+        replaced = next((closed.id for closed in decision.closes if closed.superseded_by == decision.memory.id), None)
+        told.apply(decision)
+        decided.append((draft, decision, replaced))
+    _close(connection, told.closed.values())
+    placed = dict(zip(told.opened, _with_positions(connection, list(told.opened.values()), numbers), strict=True))
+    insert(connection, list(placed.values()), numbers)
+    return [
+        Remembered(memory=placed.get(decision.memory.id, decision.memory), outcome=decision.outcome, replaced=replaced)
+        for _, decision, replaced in decided
+    ]
+
+
+def _queue_up(connection: Connection, drafts: Iterable[Memory], numbers: dict[Scope, int]) -> None:
+    """On PostgreSQL, let writers of one key or one session wait for each other; SQLite has one writer anyway."""
+    shared = sorted({numbers[draft.scope] for draft in drafts if draft.key or draft.scope.session})
+    if connection.dialect.name == "postgresql" and shared:
+        statement = select(scopes.c.id).where(scopes.c.id.in_(shared)).order_by(scopes.c.id)
+        connection.execute(statement.with_for_update(key_share=False)).fetchall()
+
+
+@dataclass
+class _Told:
+    """What is believed while a batch of drafts is decided: the store's rows, overlaid with what was decided so far."""
+
+    connection: Connection
+    reader: Reader
+    drafts: Sequence[Memory]
+    numbers: dict[Scope, int]
+    by_id: dict[UUID, Memory] = field(default_factory=dict)
+    by_key: dict[tuple[Scope, str], list[Memory]] = field(default_factory=lambda: defaultdict(list))
+    by_words: dict[tuple[Scope, bytes], Memory] = field(default_factory=dict)
+    opened: dict[UUID, Memory] = field(default_factory=dict)
+    closed: dict[UUID, Memory] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for start in range(0, len(self.drafts), BATCH):
+            for statement in self._lookups(self.drafts[start : start + BATCH]):
+                for memory in self.reader.fetch(self.connection, statement):
+                    if memory.id not in self.by_id:
+                        self._believe(memory)
+
+    def known(self, draft: Memory) -> Known:
+        """What bears on this draft now."""
+        same_key = self.by_key.get((draft.scope, draft.key), []) if draft.key else []
+        same_id = self.by_id.get(draft.id)
+        if same_id is not None and same_id.scope.tenant != draft.scope.tenant:
+            raise IdTaken
+        return Known(
+            same_id=same_id,
+            same_key=tuple(sorted(same_key, key=lambda memory: (memory.valid_from, memory.created_at))),
+            same_words=self.by_words.get((draft.scope, draft.fingerprint)),
+        )
+
+    def apply(self, decision: Decision) -> None:
+        """Overlay what was decided."""
+        for memory in decision.closes:
+            self._doubt(memory)
+            (self.opened if memory.id in self.opened else self.closed)[memory.id] = memory
+            self.by_id[memory.id] = memory
+        for memory in decision.opens:
+            if memory.id in self.by_id:
+                raise IdTaken(f"id {memory.id} names another memory already. Use `update` to change it, or another id")
+            self.opened[memory.id] = memory
+            self._believe(memory)
+
+    def _believe(self, memory: Memory) -> None:
+        self.by_id[memory.id] = memory
+        if memory.superseded_at is not None:
+            return
+        if memory.key:
+            self.by_key[memory.scope, memory.key].append(memory)
+        if memory.valid_to is None:
+            self.by_words[memory.scope, memory.fingerprint] = memory
+
+    def _doubt(self, memory: Memory) -> None:
+        if memory.key:
+            same = self.by_key[memory.scope, memory.key]
+            same[:] = [other for other in same if other.id != memory.id]
+        mark = (memory.scope, memory.fingerprint)
+        if mark in self.by_words and self.by_words[mark].id == memory.id:
+            del self.by_words[mark]
+
+    def _lookups(self, drafts: Sequence[Memory]) -> list[Select[Any]]:
+        """Two statements, each answered by an index: by id, and by key or fingerprint within the scope."""
+        column = memories.c
+        words = [(self.numbers[draft.scope], draft.fingerprint) for draft in drafts if not draft.is_event]
+        keys = list(dict.fromkeys((self.numbers[draft.scope], draft.key) for draft in drafts if draft.key))
+        statements = [rows().where(column.id.in_([draft.id for draft in drafts]))]
+        if words:
+            same = tuple_(column.scope_id, column.fingerprint).in_(words)
+            statements.append(rows().where(column.superseded_at.is_(None), column.valid_to.is_(None), same))
+        if keys:
+            same = tuple_(column.scope_id, column.key).in_(keys)
+            statements.append(rows().where(column.superseded_at.is_(None), column.key.is_not(None), same))
+        return statements
+
+
+def _close(connection: Connection, closed: Iterable[Memory]) -> None:
+    for memory in closed:
+        statement = (
+            update(memories)
+            .where(memories.c.id == memory.id, memories.c.superseded_at.is_(None))
+            .values(
+                superseded_at=memory.superseded_at,
+                superseded_by=memory.superseded_by,
+                closed_because=memory.closed_because,
+                generation=None,
+            )
+        )
+        if connection.execute(statement).rowcount != 1:
+            raise Raced
+    texts.refresh(connection, [memory.id for memory in closed])
+
+
+def _with_positions(connection: Connection, opened: Sequence[Memory], numbers: dict[Scope, int]) -> list[Memory]:
+    """Give each memory of a session that has none the next position there."""
+    waiting = {numbers[memory.scope] for memory in opened if memory.scope.session and memory.position is None}
+    if not waiting:
+        return list(opened)
+    column = memories.c
+    statement = (
+        select(column.scope_id, func.max(column.position))
+        .where(column.scope_id.in_(waiting), column.position.is_not(None))
+        .group_by(column.scope_id)
+    )
+    last: dict[int, int] = dict(connection.execute(statement).tuples().all())
+    placed: list[Memory] = []
+    for memory in opened:
+        number = numbers[memory.scope]
+        if number in waiting and memory.position is None:
+            last[number] = last.get(number, -1) + 1
+            placed.append(replace(memory, position=last[number]))
+        else:
+            placed.append(memory)
+    return placed
+
+
+def insert(connection: Connection, opened: Sequence[Memory], numbers: dict[Scope, int]) -> None:
+    """Store these rows, their words and their lineage."""
+    if not opened:
+        return
+    seqs = _next_numbers(connection, len(opened))
+    stored = [
+        row_of(memory, seq=seq, scope_id=numbers[memory.scope], fingerprint=memory.fingerprint)
+        for memory, seq in zip(opened, seqs, strict=True)
+    ]
+    connection.execute(memories.insert(), stored)
+    texts.add(connection, list(zip(seqs, (numbers[memory.scope] for memory in opened), opened, strict=True)))
+    links = [
+        {"source_id": source, "derived_id": memory.id}
+        for memory in opened
+        for source in dict.fromkeys(memory.derived_from)
+    ]
+    if links:
+        connection.execute(lineage.insert(), links)
+
+
+def _next_numbers(connection: Connection, count: int) -> list[int]:
+    """Row numbers that are free: taken here, so that the text index can use them in the same round."""
+    if connection.dialect.name == "postgresql":
+        statement = text("SELECT nextval('memories_seq_seq') FROM generate_series(1, :count)")
+        return [row[0] for row in connection.execute(statement, {"count": count})]
+    last = connection.execute(text("SELECT seq FROM sqlite_sequence WHERE name = 'memories'")).scalar() or 0
+    return list(range(last + 1, last + 1 + count))

@@ -1,0 +1,246 @@
+"""The embedded vector engine: vectors are rows of the record database, searched in this process."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.schema import vectors
+from scrubjay.backends.sql.types import microseconds
+from scrubjay.backends.vectors import rows
+from scrubjay.backends.vectors.builder import Builder
+from scrubjay.backends.vectors.graph import LEAST_SHARE, Graph
+from scrubjay.backends.vectors.matrix import Matrix, Question, Slots, question
+from scrubjay.backends.vectors.partition import Partition
+from scrubjay.backends.vectors.snapshots import Snapshots
+from scrubjay.model import Filter, Scope
+from scrubjay.ports import Entry, Match
+
+if TYPE_CHECKING:
+    from scrubjay.ports import Matrix as Numbers
+
+NARROW: Final = 5_000
+"""So many rows are read for one search and forgotten, rather than loading a tenant that is larger."""
+
+GRAPH_FROM: Final = 200_000
+"""From here on an exact search takes several milliseconds, and a graph pays."""
+
+MEMORY: Final = 2 << 30
+"""How many bytes the copies in memory may take by default."""
+
+
+class EmbeddedVectors:
+    """Vectors in the record database, as half floats, with a copy in memory of those tenants that are searched.
+
+    Any number of processes may use one database: each search first asks whether anything changed, which is one tiny
+    query, and takes in what did. `memory` bounds the copies; the tenant that was not searched for longest goes first.
+
+    Search is exact. For a tenant with `graph_from` rows or more, a graph is built in the background and then answers
+    searches that admit much of it; it is kept in `folder`, by default beside a SQLite file and nowhere for PostgreSQL.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        *,
+        folder: Path | None = None,
+        graph_from: int = GRAPH_FROM,
+        memory: int = MEMORY,
+    ) -> None:
+        self._database = database
+        self._graph_from = graph_from
+        self._memory = memory
+        self._partitions: OrderedDict[tuple[int, str], Partition] = OrderedDict()
+        self._lock = Lock()
+        path = database.path
+        if folder is None and path is not None:
+            folder = path.with_name(f"{path.name}.graph")
+        self._builder = Builder(database, Snapshots(folder) if folder else None)
+
+    async def upsert(self, generation: int, entries: Sequence[Entry]) -> None:
+        """Store the entries in this generation; an entry whose id is there replaces it whole."""
+        if entries:
+            await self._database.note(lambda connection: rows.put(connection, generation, entries))
+
+    async def retire(self, ids: Sequence[UUID]) -> None:
+        """Note in every generation that these are not live any more."""
+        if ids:
+            await self._database.note(lambda connection: rows.retire(connection, ids))
+
+    async def remove(self, ids: Sequence[UUID]) -> None:
+        """Delete these from every generation, for good."""
+        if ids:
+            tenants = await self._database.note(lambda connection: rows.bury(connection, ids))
+            await asyncio.to_thread(self._builder.forget, tenants=tenants)
+
+    async def search(
+        self,
+        generation: int,
+        vector: "Numbers",
+        filter: Filter,
+        *,
+        now: datetime,
+        limit: int,
+        among: Sequence[UUID] | None = None,
+    ) -> list[Match]:
+        """Return the nearest memories, best first, each once, with its best part."""
+        asked = question(vector)
+        at = microseconds(now)
+        return await self._database.read(
+            lambda connection: self._search(connection, generation, asked, filter, now=at, limit=limit, among=among)
+        )
+
+    async def count(self, generation: int) -> int:
+        """Count the memories that have vectors in this generation."""
+        return await self._database.read(lambda connection: rows.count(connection, generation))
+
+    async def missing(self, generation: int, ids: Sequence[UUID]) -> list[UUID]:
+        """Return those of these that have no vector in this generation, in the order asked."""
+        return await self._database.read(lambda connection: rows.missing(connection, generation, ids))
+
+    async def traces(self, ids: Sequence[UUID]) -> int:
+        """Count how many of these have any vector in any generation."""
+        return await self._database.read(lambda connection: rows.traces(connection, ids))
+
+    async def drop(self, generation: int) -> None:
+        """Delete a whole generation."""
+        await self._database.note(lambda connection: rows.sweep(connection, vectors.c.generation == generation))
+        await asyncio.to_thread(self._builder.forget, generation=generation)
+
+    async def shut(self) -> None:
+        """Stop building, and let go of what is held in memory. The database is its owner's to close."""
+        await asyncio.to_thread(self._builder.shut)
+        with self._lock:
+            self._partitions.clear()
+
+    def _search(
+        self,
+        connection: Connection,
+        generation: int,
+        asked: Question,
+        filter: Filter,
+        *,
+        now: int,
+        limit: int,
+        among: Sequence[UUID] | None,
+    ) -> list[Match]:
+        partition = self._partition(generation, filter.scope.tenant)
+        with partition.lock:
+            matrix = self._refreshed(connection, partition, filter, len(asked.exact), among)
+            # Chosen under the lock, scored outside it: a search does not wait for another one's arithmetic.
+            if among is not None:
+                slots = matrix.slots_of(among)
+                slots = slots[matrix.admits(filter, slots, now=None)]
+            else:
+                proposed = self._proposed(connection, partition, matrix, asked, filter, now=now, limit=limit)
+                slots = matrix.chosen(filter, now=now) if proposed is None else proposed
+        return matrix.nearest(asked, slots, limit)
+
+    def _proposed(
+        self,
+        connection: Connection,
+        partition: Partition,
+        matrix: Matrix,
+        asked: Question,
+        filter: Filter,
+        *,
+        now: int,
+        limit: int,
+    ) -> Slots | None:
+        """What the graph says is worth a look; None when an exact search is to be made."""
+        if partition.matrix is not matrix or len(matrix) - matrix.dead < self._graph_from:
+            return None
+        if not partition.building and (partition.graph is None or partition.graph.stale):
+            self._builder.start(connection, partition)
+        if partition.graph is None:
+            return None
+        if partition.graph.matrix is not matrix:
+            partition.graph = Graph(partition.graph.index, matrix, partition.graph.change)
+        share = matrix.share(filter, now=now)
+        if share < LEAST_SHARE:
+            return None
+        return partition.graph.propose(asked, filter, now=now, limit=limit, share=share)
+
+    def _partition(self, generation: int, tenant: str) -> Partition:
+        key = (generation, tenant)
+        with self._lock:
+            partition = self._partitions.get(key)
+            if partition is None:
+                partition = self._partitions[key] = Partition(generation, tenant)
+            self._partitions.move_to_end(key)
+            return partition
+
+    def _refreshed(
+        self,
+        connection: Connection,
+        partition: Partition,
+        filter: Filter,
+        dimensions: int,
+        among: Sequence[UUID] | None,
+    ) -> Matrix:
+        """The matrix to search in, with every change that was committed when the search began."""
+        change, epoch = rows.state(connection)
+        matrix = partition.matrix
+        if matrix is None or partition.epoch < epoch:
+            whole = Filter(scope=Scope(tenant=partition.tenant))
+            narrow = self._narrow(connection, partition, filter, among, whole)
+            if narrow is not None:
+                return _taken_in(connection, Matrix(dimensions), narrow)
+            matrix = _taken_in(connection, Matrix(dimensions), rows.all_of(connection, partition.generation, whole))
+            partition.matrix, partition.change, partition.epoch = matrix, change, epoch
+            partition.graph = None
+            self._make_room(partition)
+        elif partition.change < change:
+            feed = rows.changes(connection, partition.generation, partition.tenant, after=partition.change)
+            _taken_in(connection, matrix, feed)
+            partition.change = change
+            if matrix.dead > max(1_000, len(matrix) // 4):
+                partition.matrix = matrix = matrix.compacted()
+        return matrix
+
+    def _narrow(
+        self,
+        connection: Connection,
+        partition: Partition,
+        filter: Filter,
+        among: Sequence[UUID] | None,
+        whole: Filter,
+    ) -> Iterable[Sequence[Any]] | None:
+        """The few rows that can answer, when there are few and the tenant has many; None when it should be loaded."""
+        generation = partition.generation
+        if partition.patience == 0 or rows.crowd(connection, generation, whole, most=NARROW + 1) <= NARROW:
+            return None
+        if among is not None and len(among) <= NARROW:
+            partition.patience -= 1
+            return rows.these_of(connection, generation, filter, list(dict.fromkeys(among)))
+        if rows.crowd(connection, generation, filter, most=NARROW + 1) <= NARROW:
+            partition.patience -= 1
+            return rows.all_of(connection, generation, filter)
+        return None
+
+    def _make_room(self, newest: Partition) -> None:
+        """Let go of the tenants that were not searched for longest, until the rest fits."""
+        with self._lock:
+            held = sum(partition.size for partition in self._partitions.values())
+            for key, partition in list(self._partitions.items()):
+                if held <= self._memory:
+                    break
+                if partition is not newest:
+                    held -= partition.size
+                    del self._partitions[key]
+
+
+def _taken_in(connection: Connection, matrix: Matrix, feed: Iterable[Sequence[Any]]) -> Matrix:
+    """The matrix after it has heard of these rows."""
+    start = len(matrix)
+    for chunk in feed:
+        matrix.know_scopes(rows.names_of(connection, matrix.unknown_scopes(chunk)))
+        matrix.absorb(chunk, since=start)
+    return matrix

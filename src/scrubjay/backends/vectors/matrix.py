@@ -1,0 +1,366 @@
+"""The vectors of one tenant and one generation in memory, and exact search among them.
+
+Each row is held twice: as half floats, which is what is stored, and as bytes with a scale, a quarter of the size of
+floats and several times as fast to scan. The scan only decides what is worth a closer look: how far a byte score can be
+from the true one is known, so every row that could still be among the best is scored again from its half floats.
+The answer is the exact one, whatever the data.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+from uuid import UUID
+
+import numpy as np
+import simsimd
+from numpy.typing import NDArray
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model import Filter
+from scrubjay.ports import Match
+
+Slots = NDArray[np.intp]
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+ALWAYS: Final = np.iinfo(np.int64).max
+"""Stands for an open end of validity, in microseconds."""
+
+FEW: Final = 48
+"""So few rows are scored from their half floats at once: a scan before would not pay."""
+
+GATHERED: Final = 0.4
+"""Below this share, copying the rows that a filter keeps is quicker than scanning those that it drops."""
+
+SAMPLE: Final = 1_000
+"""How many rows are looked at to estimate what a filter keeps."""
+
+DIGITS: Final = 7
+"""Scores are rounded to this, so that equal vectors have equal scores in whatever order a sum was taken."""
+
+
+class Row(NamedTuple):
+    """A row of the table `vectors`, as a matrix takes it in. A vector of None says that the memory lost this part."""
+
+    row: int
+    change: int
+    id: bytes
+    start: int
+    stop: int
+    scope: int
+    kind: str
+    live: bool
+    since: int
+    until: int | None
+    vector: bytes | None
+
+
+class Growing(Generic[Scalar]):
+    """An array that rows are appended to. What was taken from it stays valid when it moves."""
+
+    def __init__(self, kind: type[Scalar], *width: int) -> None:
+        self._room: NDArray[Scalar] = np.empty((0, *width), dtype=kind)
+        self.all: NDArray[Scalar] = self._room
+        """The rows that are there."""
+
+    def extend(self, values: Sequence[Any] | NDArray[Any]) -> None:
+        """Append these rows."""
+        start, stop = len(self.all), len(self.all) + len(values)
+        if stop > len(self._room):
+            # Nearly exact for the first load, then by a quarter each time: appending stays cheap, and little is wasted.
+            room = np.empty((max(stop, len(self._room) * 5 // 4), *self._room.shape[1:]), dtype=self._room.dtype)
+            room[:start] = self.all
+            self._room = room
+        self._room[start:stop] = values
+        self.all = self._room[:stop]
+
+    @property
+    def size(self) -> int:
+        """The bytes it takes."""
+        return self._room.nbytes
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A vector that is searched for: in full, and as bytes with how much of it they miss."""
+
+    exact: NDArray[np.float64]
+    codes: NDArray[np.int8]
+    scale: float
+    missed: float
+
+
+def question(vector: NDArray[Any]) -> Question:
+    """Make a question of unit length from a vector of any."""
+    exact = np.asarray(vector, dtype=np.float64).reshape(-1)
+    length = float(np.linalg.norm(exact))
+    if not math.isfinite(length):
+        raise InvalidInput("the vector to search for has a number that is not finite")
+    exact = exact / (length or 1.0)
+    codes, scales = quantized(exact[None, :])
+    scale = float(scales[0])
+    return Question(exact, codes, scale, float(np.linalg.norm(exact - codes[0] * scale)))
+
+
+def quantized(rows: NDArray[np.float64]) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+    """The rows as bytes, with what to multiply each by."""
+    scales = np.abs(rows).max(axis=1, initial=0.0) / 127
+    scales[scales == 0] = 1.0
+    return np.rint(rows / scales[:, None]).astype(np.int8), scales
+
+
+class Matrix:
+    """Rows of vectors with what a search filters by. Appended to; a row that is replaced or gone is dead, not reused.
+
+    Not safe for threads, with one exception: `nearest` works on rows that were chosen before, and may run while
+    others append.
+    """
+
+    def __init__(self, dimensions: int) -> None:
+        self.dimensions = dimensions
+        self.codes = Growing(np.int8, dimensions)
+        self.halves = Growing(np.float16, dimensions)
+        self.scales = Growing(np.float32)
+        self.lengths = Growing(np.float32)
+        self.rows = Growing(np.int64)
+        self.changes = Growing(np.int64)
+        self.ids = Growing(np.uint8, 16)
+        self.owners = Growing(np.int64)
+        self.spans = Growing(np.int32, 2)
+        self.scopes = Growing(np.int64)
+        self.kinds = Growing(np.int64)
+        self.live = Growing(np.bool_)
+        self.present = Growing(np.bool_)
+        self.since = Growing(np.int64)
+        self.until = Growing(np.int64)
+        self.dead = 0
+        self._slots: dict[bytes, tuple[int, ...]] = {}
+        self._kind_codes: dict[str, int] = {}
+        self._name_codes: dict[str, int] = {"": 0}
+        self._scope_codes: dict[int, int] = {}
+        self._places = Growing(np.int32, 5)
+        self._divided = False
+        self._missed = 0.0
+        self._newest_since = -ALWAYS
+        self._soonest_until = ALWAYS
+
+    def __len__(self) -> int:
+        return len(self.live.all)
+
+    @property
+    def size(self) -> int:
+        """The bytes it takes, with an estimate for the ids."""
+        columns = (column.size for column in vars(self).values() if isinstance(column, Growing))
+        return sum(columns) + 200 * len(self._slots)
+
+    def unknown_scopes(self, chunk: Iterable[Sequence[Any]]) -> list[int]:
+        """The scope numbers in these rows whose names have not been told yet."""
+        return list({row[5] for row in chunk} - self._scope_codes.keys())
+
+    def know_scopes(self, names: Iterable[tuple[int, tuple[str, ...]]]) -> None:
+        """Learn what scope numbers stand for: user, project, agent, session and workflow, empty where open."""
+        codes = self._name_codes
+        told = list(names)
+        for number, _ in told:
+            self._scope_codes[number] = len(self._scope_codes)
+        if told:
+            self._places.extend([[codes.setdefault(name, len(codes)) for name in place] for _, place in told])
+
+    def absorb(self, chunk: Sequence[Sequence[Any]], *, since: int) -> None:
+        """Take in rows shaped like `Row`. What was held of these memories before slot `since` is replaced by them.
+
+        All rows of a memory change together, so they come together; but a long feed comes in chunks, which may part
+        them. `since` is the length at the start of the feed.
+        """
+        self._bury([row[2] for row in chunk], since)
+        columns = list(zip(*(row for row in chunk if row[10] is not None), strict=True))
+        if not columns:
+            return
+        rows, changes, ids, starts, stops, scopes, kinds, live, begins, ends, blobs = columns
+        self._append_vectors(blobs)
+        self.rows.extend(rows)
+        self.changes.extend(changes)
+        self.ids.extend(np.frombuffer(b"".join(ids), dtype=np.uint8).reshape(-1, 16))
+        self.owners.extend(self._owned(ids))
+        self.spans.extend(np.array((starts, stops)).T)
+        self.scopes.extend([self._scope_codes[number] for number in scopes])
+        codes = self._kind_codes
+        self.kinds.extend([codes.setdefault(kind, len(codes)) for kind in kinds])
+        self.since.extend(begins)
+        self.until.extend([ALWAYS if end is None else end for end in ends])
+        self._newest_since = max(self._newest_since, *begins)
+        self._soonest_until = min(self._soonest_until, *self.until.all[-len(rows) :].tolist())
+        self.present.extend(np.ones(len(rows), dtype=np.bool_))
+        self.live.extend(live)
+
+    def _append_vectors(self, blobs: Sequence[bytes]) -> None:
+        joined = b"".join(blobs)
+        if len(joined) != len(blobs) * self.dimensions * 2 or any(len(blob) != len(blobs[0]) for blob in blobs):
+            sizes = " and ".join(sorted({str(len(blob) // 2) for blob in blobs}))
+            raise InvalidInput(
+                f"the question has {self.dimensions} dimensions, the stored vectors {sizes}: one model made neither"
+            )
+        halves = np.frombuffer(joined, dtype="<f2").reshape(len(blobs), self.dimensions)
+        exact = halves.astype(np.float64)
+        lengths = np.linalg.norm(exact, axis=1)
+        lengths[lengths == 0] = 1.0
+        exact /= lengths[:, None]
+        codes, scales = quantized(exact)
+        missed = np.linalg.norm(exact - codes * scales[:, None], axis=1)
+        self._missed = max(self._missed, float(missed.max()))
+        self.codes.extend(codes)
+        self.halves.extend(halves)
+        self.scales.extend(scales)
+        self.lengths.extend(lengths)
+
+    def _owned(self, ids: Sequence[bytes]) -> list[int]:
+        """Note which slot each id gets; the first slot of a memory stands for the memory."""
+        slots = self._slots
+        owners = []
+        for slot, memory in enumerate(ids, start=len(self.owners.all)):
+            before = slots.get(memory)
+            if before is None:
+                slots[memory] = (slot,)
+                owners.append(slot)
+            else:
+                slots[memory] = (*before, slot)
+                owners.append(before[0])
+                self._divided = True
+        return owners
+
+    def _bury(self, ids: Iterable[bytes], since: int) -> None:
+        if not since:
+            return
+        gone: list[int] = []
+        for memory in set(ids):
+            slots = self._slots.get(memory, ())
+            if slots and slots[0] < since:
+                gone += [slot for slot in slots if slot < since]
+                kept = tuple(slot for slot in slots if slot >= since)
+                self._slots.pop(memory)
+                if kept:
+                    self._slots[memory] = kept
+        self.live.all[gone] = False
+        self.present.all[gone] = False
+        self.dead += len(gone)
+
+    def compacted(self) -> "Matrix":
+        """A copy without the dead rows."""
+        keep = np.flatnonzero(self.present.all)
+        copy = Matrix(self.dimensions)
+        for name, column in vars(self).items():
+            if isinstance(column, Growing):
+                getattr(copy, name).extend(column.all if name == "_places" else column.all[keep])
+        copy._kind_codes, copy._name_codes = self._kind_codes, self._name_codes
+        copy._scope_codes = self._scope_codes
+        copy._missed = self._missed
+        copy._newest_since, copy._soonest_until = self._newest_since, self._soonest_until
+        copy.owners = Growing(np.int64)
+        copy.owners.extend(copy._owned([memory.tobytes() for memory in copy.ids.all]))
+        return copy
+
+    def slots_of(self, ids: Iterable[UUID]) -> Slots:
+        """Where the vectors of these memories are, as far as there are any."""
+        slots = self._slots
+        found = [slot for memory in dict.fromkeys(ids) for slot in slots.get(memory.bytes, ())]
+        return np.array(found, dtype=np.intp)
+
+    def chosen(self, filter: Filter, *, now: int | None) -> Slots:
+        """The slots that scope and kinds admit and, unless `now` is None, that are live and hold at that time."""
+        return np.flatnonzero(self.admits(filter, slice(None), now=now))
+
+    def admits(self, filter: Filter, slots: Slots | slice, *, now: int | None) -> NDArray[np.bool_]:
+        """Whether each of these slots is admitted, as in `chosen`."""
+        admitted = (self.present if now is None else self.live).all[slots]
+        places = self._admitted_places(filter)
+        if places is not None:
+            admitted = admitted & places.take(self.scopes.all[slots])
+        if filter.kinds:
+            wanted = np.zeros(len(self._kind_codes), dtype=np.bool_)
+            wanted[[self._kind_codes[kind] for kind in filter.kinds if kind in self._kind_codes]] = True
+            admitted = admitted & wanted.take(self.kinds.all[slots])
+        if now is not None and now < self._newest_since:
+            admitted = admitted & (self.since.all[slots] <= now)
+        if now is not None and now >= self._soonest_until:
+            admitted = admitted & (self.until.all[slots] > now)
+        return admitted
+
+    def _admitted_places(self, filter: Filter) -> NDArray[np.bool_] | None:
+        """Which of the scopes the filter admits, by code; None for all."""
+        admitted = None
+        for place, name in zip(self._places.all.T, filter.scope.names(), strict=True):
+            if name is not None:
+                named = place == self._name_codes.get(name, -1)
+                if filter.reach == "sees":
+                    named |= place == 0
+                admitted = named if admitted is None else admitted & named
+        return admitted
+
+    def share(self, filter: Filter, *, now: int) -> float:
+        """About what part of all rows `chosen` would keep, by a sample."""
+        sample = np.linspace(0, len(self) - 1, num=min(len(self), SAMPLE), dtype=np.intp)
+        return float(self.admits(filter, sample, now=now).mean())
+
+    def nearest(self, asked: Question, slots: Slots, limit: int) -> list[Match]:
+        """The memories nearest to the question among these slots, best first, each once; exact."""
+        if len(slots) > FEW:
+            slots = slots[self._worth_a_look(asked, slots, limit)]
+        return self.ranked(asked, slots, limit)
+
+    def _worth_a_look(self, asked: Question, slots: Slots, limit: int) -> Slots:
+        """Which of the slots may be among the best, by their bytes: all that are, and few that are not."""
+        scales = self.scales.all
+        codes = self.codes.all[: len(scales)]
+        whole = len(slots) >= GATHERED * len(scales)
+        if not whole:
+            codes, scales = codes[slots], scales[slots]
+        scores = np.asarray(simsimd.cdist(asked.codes, codes, metric="dot", out_dtype="float32"))[0] * scales
+        if whole and len(slots) < len(scores):
+            scores = scores[slots]
+        # Let a row be its bytes plus e, and the question its bytes plus f: a byte score is off by |e| + |f|(1 + |e|) at
+        # most. So the best rows by bytes are truly worth their score less that, and whoever is truly better than one of
+        # them has a byte score that is lower by no more than twice that.
+        slack = 2 * (self._missed + asked.missed * (1 + self._missed) + 1e-6) / asked.scale
+        return np.flatnonzero(scores >= self._least(scores, slots, limit) - slack)
+
+    def _least(self, scores: NDArray[Any], slots: Slots, limit: int) -> float:
+        """A score that rows of `limit` memories or more reach, as high as is cheap to find; -inf when there are fewer."""
+        tops = _heap_tops(scores, limit)
+        take = limit
+        while take < len(scores):
+            if take >= len(tops):
+                tops = scores
+            least = float(np.partition(tops, len(tops) - take)[len(tops) - take])
+            if not self._divided or len(np.unique(self.owners.all[slots[scores >= least]])) >= limit:
+                return least
+            take *= 2
+        return -math.inf
+
+    def ranked(self, asked: Question, slots: Slots, limit: int) -> list[Match]:
+        """The memories of these slots by their exact scores, best first, each once with its best part."""
+        scores = self.halves.all[slots].astype(np.float64) @ asked.exact
+        scores = np.round(scores / self.lengths.all[slots], DIGITS)
+        if len(slots) > limit:
+            best = scores >= self._least(scores, slots, limit)
+            slots, scores = slots[best], scores[best]
+        found: dict[bytes, tuple[float, list[int]]] = {}
+        ids = self.ids.all[slots].tobytes()
+        ordered = sorted(
+            (-score, ids[at * 16 : at * 16 + 16], span)
+            for at, (score, span) in enumerate(zip(scores.tolist(), self.spans.all[slots].tolist(), strict=True))
+        )
+        for score, memory, span in ordered:
+            if memory not in found:
+                found[memory] = (-score, span)
+                if len(found) == limit:
+                    break
+        return [
+            Match(id=UUID(bytes=memory), score=score, start=start, stop=stop)
+            for memory, (score, (start, stop)) in found.items()
+        ]
+
+
+def _heap_tops(scores: NDArray[Any], limit: int) -> NDArray[Any]:
+    """The best of each of many heaps of scores: the best of these are nearly the best of all, and quicker to find."""
+    heaps = len(scores) // 16
+    return scores if heaps < 16 * limit else scores[: heaps * 16].reshape(16, heaps).max(axis=0)

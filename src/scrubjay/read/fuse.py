@@ -1,0 +1,112 @@
+"""Fuse: several rankings of the same memories become one, by score and not by rank."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Final
+from uuid import UUID
+
+from scrubjay.ports import Match
+
+MEANING: Final = 1.0
+"""What one standard deviation of similarity counts."""
+
+WORDS: Final = 0.8
+"""What one standard deviation of BM25 counts.
+
+Measured on six sets: from 0.7 to 1 the mean R@10 stays within half a point. Below, conversations lose, whose names and
+places only words find; above, code search loses, whose words differ from the question's.
+"""
+
+DEPTH: Final = 100
+"""Memories to ask each retriever for."""
+
+FUSED: Final = 100
+"""Candidates to keep. With 50, turns whose neighbours answer are cut off too early: one point of R@10 on LoCoMo."""
+
+_SCORED: Final = (("meaning", MEANING), ("words", WORDS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A memory that at least one ranking holds, not yet fetched."""
+
+    id: UUID
+    relevance: float
+    """The weighted sum of its standardized scores: 0 is an ordinary candidate, 3 stands out."""
+    signals: Mapping[str, float] = field(default_factory=dict, hash=False)
+    """For each ranking that holds it: its score, its rank from 1 (`_rank`) and its standardized score (`_z`)."""
+    start: int = 0
+    stop: int | None = None
+    """The part of the content that is closest in meaning; a stop of None means all of it."""
+
+
+def fuse(rankings: Mapping[str, Sequence[Match]], *, depth: int = DEPTH, limit: int = FUSED) -> list[Candidate]:
+    """Unite the rankings `meaning`, `words` and `recency`, each best first; return the best `limit`, best first.
+
+    A memory that only one ranking holds stays in. `depth` is how many each retriever was asked for: a shorter ranking
+    is complete, so what it lacks scored nothing; a full one cut off its lowest, so what it lacks scored no more than
+    those. Recency has ranks only: it adds candidates, and it is the order when nothing else is asked for.
+    """
+    columns = {name: rankings[name] for name in ("meaning", "words", "recency") if rankings.get(name)}
+    # Row numbers instead of ids: a UUID is slow to hash, and the arithmetic wants plain lists.
+    rows: dict[int, int] = {}
+    places = {
+        name: [rows.setdefault(match.id.int, len(rows)) for match in matches] for name, matches in columns.items()
+    }
+    totals = [0.0] * len(rows)
+    signals: list[dict[str, float]] = [{} for _ in rows]
+    for name, weight in _SCORED:
+        if name in columns:
+            standard = _standardized(columns[name], places[name], len(rows), complete=len(columns[name]) < depth)
+            totals = [total + weight * score for total, score in zip(totals, standard, strict=True)]
+            _note(signals, name, columns[name], places[name], standard)
+    for rank, row in enumerate(places.get("recency", ()), 1):
+        signals[row]["recency_rank"] = rank
+        if len(columns) == 1:
+            totals[row] = 1 - (rank - 1) / len(rows)
+    best = sorted(range(len(rows)), key=totals.__getitem__, reverse=True)[:limit]
+    found = _found(columns, places, len(rows))
+    return [
+        Candidate(
+            id=found[row].id, relevance=totals[row], signals=signals[row], start=found[row].start, stop=found[row].stop
+        )
+        for row in best
+    ]
+
+
+def _standardized(matches: Sequence[Match], places: Sequence[int], size: int, *, complete: bool) -> list[float]:
+    """For each row, how many standard deviations its score lies above the mean of all rows."""
+    values = [0.0 if complete else min(match.score for match in matches)] * size
+    for row, match in zip(places, matches, strict=True):
+        values[row] = match.score
+    mean = sum(values) / size
+    values = [value - mean for value in values]
+    spread = sqrt(sum([value * value for value in values]) / size)
+    return [value / spread for value in values] if spread else values
+
+
+def _note(
+    signals: Sequence[dict[str, float]],
+    name: str,
+    matches: Sequence[Match],
+    places: Sequence[int],
+    standard: Sequence[float],
+) -> None:
+    """Keep what a ranking said about each memory it holds."""
+    of_rank, of_standard = f"{name}_rank", f"{name}_z"
+    for rank, (row, match) in enumerate(zip(places, matches, strict=True), 1):
+        noted = signals[row]
+        noted[name] = match.score
+        noted[of_rank] = rank
+        noted[of_standard] = standard[row]
+
+
+def _found(columns: Mapping[str, Sequence[Match]], places: Mapping[str, Sequence[int]], size: int) -> list[Match]:
+    """For each row a match, that of `meaning` where there is one: it knows which part of the content was found."""
+    found: list[Match | None] = [None] * size
+    for name, matches in columns.items():
+        for row, match in zip(places[name], matches, strict=True):
+            if found[row] is None:
+                found[row] = match
+    return [match for match in found if match is not None]

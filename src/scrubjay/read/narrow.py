@@ -1,0 +1,62 @@
+"""Narrow: the keywords of a verb become the filter that every store applies."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Final, cast
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model import PLACE_NAMES, AsOf, Filter, Json, Reach, Where, scope_of
+from scrubjay.model.checks import in_utc, shown
+
+
+class Narrow(Where, total=False):
+    """Which memories may answer: their place, and any of these."""
+
+    kinds: Sequence[str]
+    key: str | None
+    key_prefix: str | None
+    data: Mapping[str, Json] | None
+    since: datetime | None
+    until: datetime | None
+    as_of: datetime | AsOf | None
+    least_importance: float
+    history: bool
+
+
+_NAMES: Final = frozenset(Narrow.__annotations__) | set(PLACE_NAMES)
+
+
+def filter_of(tenant: str, narrow: Narrow, *, reach: Reach) -> Filter:
+    """The filter that these keywords spell. A keyword that means nothing is refused, never ignored."""
+    for name, value in narrow.items():
+        if name not in _NAMES:
+            raise InvalidInput(f"{name}={shown(value)} is not a known option: use {', '.join(sorted(_NAMES))}")
+    kinds = narrow.get("kinds") or ()
+    return Filter(
+        scope=scope_of(tenant, places(narrow)),
+        reach=reach,
+        kinds=(kinds,) if isinstance(kinds, str) else tuple(kinds),
+        key=narrow.get("key"),
+        key_prefix=narrow.get("key_prefix"),
+        data=dict(narrow.get("data") or {}),
+        since=in_utc("since", narrow.get("since")),
+        until=in_utc("until", narrow.get("until")),
+        as_of=_as_of(narrow.get("as_of")),
+        least_importance=narrow.get("least_importance", 0.0),
+        history=bool(narrow.get("history", False)),
+    )
+
+
+def places(given: Mapping[str, object]) -> Where:
+    """The keywords among these that name a place."""
+    return cast("Where", {name: value for name, value in given.items() if name in PLACE_NAMES})
+
+
+def _as_of(value: datetime | AsOf | None) -> AsOf:
+    """One moment means both: what we believed then about how things were then."""
+    if value is None:
+        return AsOf()
+    if isinstance(value, AsOf):
+        return value
+    moment = in_utc("as_of", value)
+    return AsOf(known_at=moment, valid_at=moment)

@@ -1,0 +1,105 @@
+"""What every keeper of generations has to do."""
+
+import asyncio
+
+import pytest
+
+from scrubjay.errors import Conflict
+from scrubjay.model import Identity
+from scrubjay.ports import Generations
+from scrubjay.testing.values import DAY, HOUR, NOW
+
+
+def an_identity(model: str = "minilm", *, version: str = "1", dimensions: int = 64) -> Identity:
+    """A model; each part of it makes another one."""
+    return Identity(provider="toy", model=model, version=version, dimensions=dimensions)
+
+
+async def states_of(store: Generations) -> dict[int, str]:
+    """Each generation's state, by number."""
+    return {generation.number: generation.state for generation in await store.generations()}
+
+
+class GenerationsSuite:
+    """Derive from it, name the class `Test…`, and give it a fixture `store` that yields an empty one."""
+
+    async def test_at_first_there_is_none(self, store: Generations) -> None:
+        assert await store.generations() == []
+
+    async def test_add_returns_what_was_added(self, store: Generations) -> None:
+        added = await store.add(an_identity(), state="building", at=NOW)
+        assert (added.identity, added.state, added.created_at) == (an_identity(), "building", NOW)
+        assert await store.generations() == [added]
+
+    async def test_adding_the_same_identity_returns_the_one_there_is(self, store: Generations) -> None:
+        first = await store.add(an_identity(), state="active", at=NOW)
+        assert await store.add(an_identity(), state="building", at=NOW + DAY) == first
+        assert await store.generations() == [first]
+
+    async def test_an_identity_is_all_its_parts(self, store: Generations) -> None:
+        identities = [an_identity(), an_identity("other"), an_identity(version="2"), an_identity(dimensions=32)]
+        added = [await store.add(identity, state="building", at=NOW) for identity in identities]
+        assert len({generation.number for generation in added}) == 4
+        assert await store.generations() == added
+
+    async def test_switch_activates_one_and_retires_the_other(self, store: Generations) -> None:
+        old = await store.add(an_identity(), state="active", at=NOW)
+        new = await store.add(an_identity("new"), state="building", at=NOW)
+        await store.switch(new.number, at=NOW + HOUR)
+        assert await states_of(store) == {old.number: "retired", new.number: "active"}
+        switched = [one.switched_at for one in await store.generations() if one.number == new.number]
+        assert switched == [NOW + HOUR]
+
+    async def test_switching_back_gives_the_state_asked_for(self, store: Generations) -> None:
+        old = await store.add(an_identity(), state="active", at=NOW)
+        new = await store.add(an_identity("new"), state="building", at=NOW)
+        await store.switch(new.number, at=NOW)
+        await store.switch(old.number, at=NOW + HOUR, leaving="undone")
+        assert await states_of(store) == {old.number: "active", new.number: "undone"}
+
+    async def test_switching_to_the_active_one_keeps_it_active(self, store: Generations) -> None:
+        only = await store.add(an_identity(), state="active", at=NOW)
+        await store.switch(only.number, at=NOW + HOUR)
+        assert await states_of(store) == {only.number: "active"}
+
+    async def test_the_first_switch_needs_no_active_one(self, store: Generations) -> None:
+        only = await store.add(an_identity(), state="building", at=NOW)
+        await store.switch(only.number, at=NOW)
+        assert await states_of(store) == {only.number: "active"}
+
+    async def test_drop_forgets_what_is_not_active(self, store: Generations) -> None:
+        old = await store.add(an_identity(), state="active", at=NOW)
+        new = await store.add(an_identity("new"), state="building", at=NOW)
+        await store.drop(new.number)
+        assert await store.generations() == [old]
+        with pytest.raises(Conflict):
+            await store.drop(old.number)
+        assert await store.generations() == [old]
+
+    async def test_a_number_is_never_given_twice(self, store: Generations) -> None:
+        # Memories may still be marked with the number of a generation that was dropped.
+        dropped = await store.add(an_identity(), state="building", at=NOW)
+        await store.drop(dropped.number)
+        assert (await store.add(an_identity(), state="building", at=NOW)).number > dropped.number
+
+    async def test_concurrent_adding_adds_once(self, store: Generations) -> None:
+        added = await asyncio.gather(*(store.add(an_identity(), state="active", at=NOW) for _ in range(10)))
+        assert len({generation.number for generation in added}) == 1
+        assert len(await store.generations()) == 1
+
+    async def test_a_second_active_one_is_added_as_building(self, store: Generations) -> None:
+        first = await store.add(an_identity(), state="active", at=NOW)
+        second = await store.add(an_identity("new"), state="active", at=NOW)
+        assert (first.state, second.state, second.switched_at) == ("active", "building", None)
+        assert await store.generations() == [first, second]
+
+    async def test_at_most_one_is_active_however_they_come(self, store: Generations) -> None:
+        identities = [an_identity(f"model-{place}") for place in range(8)]
+        added = await asyncio.gather(*(store.add(identity, state="active", at=NOW) for identity in identities))
+        assert sorted(generation.state for generation in added) == ["active"] + ["building"] * 7
+        assert sorted((await states_of(store)).values()) == ["active"] + ["building"] * 7
+
+    async def test_concurrent_switching_leaves_one_active(self, store: Generations) -> None:
+        added = [await store.add(an_identity(f"model-{place}"), state="building", at=NOW) for place in range(6)]
+        await asyncio.gather(*(store.switch(generation.number, at=NOW) for generation in added))
+        assert sorted((await states_of(store)).values()) == ["active"] + ["retired"] * 5

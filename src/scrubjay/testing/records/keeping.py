@@ -1,0 +1,182 @@
+"""Changing what is kept: close, adjust, touch, derived, purge, and the marks that say what is indexed."""
+
+import pytest
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model import Filter, Scope, new_id
+from scrubjay.ports import Records
+from scrubjay.testing.values import DAY, HOUR, NOW, a_memory, a_scope, all_rows, replace_by_key, some_memories, told
+
+HERE = Filter(scope=a_scope())
+
+
+class KeepingSuite:
+    """A change reaches what it names, and nothing else."""
+
+    async def test_close_stops_belief_and_answers_as_asked(self, store: Records) -> None:
+        stored = await told(store, *some_memories(4))
+        await store.mark([memory.id for memory in stored], 1)
+        asked = [stored[2].id, new_id(), stored[0].id]
+        closed = await store.close(a_scope(), asked, at=NOW + HOUR, because="asked to")
+        assert closed == [stored[place].closed(NOW + HOUR, because="asked to") for place in (2, 0)]
+        assert await store.get(a_scope(), [stored[2].id, stored[0].id]) == closed
+        found = await store.find(HERE, now=NOW + HOUR, limit=9, order="oldest")
+        assert [memory.id for memory in found] == [stored[1].id, stored[3].id]
+        assert len(await store.find(HERE, now=NOW, limit=9)) == 4, "until then it was believed"
+
+    async def test_close_leaves_alone_what_is_closed(self, store: Records) -> None:
+        [stored] = await told(store, a_memory())
+        [closed] = await store.close(a_scope(), [stored.id], at=NOW, because="first")
+        assert await store.close(a_scope(), [stored.id], at=NOW + DAY, because="second") == []
+        assert await store.get(a_scope(), [stored.id]) == [closed]
+
+    async def test_what_was_closed_may_be_told_again(self, store: Records) -> None:
+        [stored] = await told(store, a_memory(key="k"))
+        await store.close(a_scope(), [stored.id], at=NOW, because="forgotten")
+        [again] = await store.write([a_memory(key="k")], replace_by_key)
+        assert (again.outcome, again.replaced) == ("stored", None)
+
+    async def test_close_reaches_inside_the_scope_only(self, store: Records) -> None:
+        [wider] = await told(store, a_memory(scope=Scope()))
+        [narrower] = await told(store, a_memory(scope=a_scope(project="p")))
+        closed = await store.close(a_scope(), [wider.id, narrower.id], at=NOW, because="mine")
+        assert [memory.id for memory in closed] == [narrower.id]
+        assert await store.get(Scope(), [wider.id]) == [wider]
+
+    async def test_adjust_changes_how_it_is_kept_and_clears_its_mark(self, store: Records) -> None:
+        one, other = await told(store, *some_memories(2, importance=0.4))
+        await store.mark([one.id, other.id], 3)
+        adjusted = await store.adjust(a_scope(), one.id, importance=0.9)
+        assert adjusted is not None
+        assert (adjusted.importance, adjusted.expires_at, adjusted.generation) == (0.9, None, None)
+        adjusted = await store.adjust(a_scope(), one.id, expires_at=NOW + DAY)
+        assert adjusted is not None
+        assert (adjusted.importance, adjusted.expires_at) == (0.9, NOW + DAY)
+        assert await store.get(a_scope(), [one.id]) == [adjusted]
+        assert [memory.id for memory in await store.pending(3, limit=9)] == [one.id]
+
+    async def test_adjust_refuses_what_a_memory_refuses(self, store: Records) -> None:
+        [stored] = await told(store, a_memory())
+        with pytest.raises(InvalidInput):
+            await store.adjust(a_scope(), stored.id, importance=1.5)
+        assert await store.get(a_scope(), [stored.id]) == [stored]
+
+    async def test_adjust_answers_none_for_what_the_scope_does_not_hold(self, store: Records) -> None:
+        [wider] = await told(store, a_memory(scope=Scope()))
+        assert await store.adjust(a_scope(), wider.id, importance=0.9) is None
+        assert await store.adjust(a_scope(), new_id(), importance=0.9) is None
+        assert await store.get(Scope(), [wider.id]) == [wider]
+
+    async def test_touch_counts_uses_of_what_is_seen(self, store: Records) -> None:
+        [mine] = await told(store, a_memory())
+        [shared] = await told(store, a_memory(scope=Scope()))
+        await store.mark([mine.id], 1)
+        await store.touch(a_scope(), [mine.id, shared.id, new_id()], at=NOW + HOUR)
+        await store.touch(a_scope(), [mine.id], at=NOW + DAY)
+        kept, wide = await store.get(a_scope(), [mine.id, shared.id])
+        assert (kept.uses, kept.used_at, kept.generation) == (2, NOW + DAY, 1)
+        assert (wide.uses, wide.used_at) == (1, NOW + HOUR)
+
+    async def test_derived_is_found_through_others_without_the_asked(self, store: Records) -> None:
+        [source, other] = await told(store, *some_memories(2))
+        [child] = await told(store, a_memory("Child", derived_from=(source.id, other.id)))
+        [grandchild] = await told(store, a_memory("Grandchild", derived_from=(child.id,)))
+        [elsewhere] = await told(store, a_memory("Elsewhere", scope=a_scope("bob"), derived_from=(grandchild.id,)))
+        [apart] = await told(store, a_memory("Apart", derived_from=(new_id(),)))
+        made = {child.id, grandchild.id, elsewhere.id}
+        assert set(await store.derived(a_scope(), [source.id])) == made
+        assert set(await store.derived(a_scope(), [source.id, child.id])) == made - {child.id}
+        assert await store.derived(a_scope(), [elsewhere.id]) == []
+        assert await store.derived(a_scope(), []) == []
+        assert await store.derived(a_scope(), [apart.id]) == []
+
+    async def test_derived_ends_also_when_lineage_is_a_circle(self, store: Records) -> None:
+        one, other = new_id(), new_id()
+        await store.load(
+            [a_memory("One", id=one, derived_from=(other,)), a_memory("Other", id=other, derived_from=(one,))]
+        )
+        assert await store.derived(a_scope(), [one]) == [other]
+
+    async def test_derived_outlives_its_source(self, store: Records) -> None:
+        [source] = await told(store, a_memory())
+        [child] = await told(store, a_memory("Child", derived_from=(source.id,)))
+        await store.purge(a_scope(), [source.id])
+        assert await store.derived(a_scope(), [source.id]) == [child.id]
+
+    async def test_purge_leaves_nothing(self, store: Records) -> None:
+        stored = await told(store, *(a_memory(f"Secret {place}", key=f"k:{place}") for place in range(4)))
+        gone = [stored[1].id, stored[2].id]
+        await store.close(a_scope(), [stored[2].id], at=NOW, because="closed ones go as well")
+        assert set(await store.purge(a_scope(), [*gone, new_id()])) == set(gone)
+        assert await store.get(a_scope(), gone) == []
+        assert await all_rows(store, Scope()) == [stored[0], stored[3]]
+        assert await store.versions(a_scope(), id=gone[0]) == []
+        assert await store.versions(a_scope(), key="k:1") == []
+        assert [memory.id for memory in await store.pending(1, limit=9)] == [stored[0].id, stored[3].id]
+        assert await store.backlog(1) == 2
+        assert (await store.count(Filter(scope=Scope(), history=True), now=NOW)).versions == 2
+        assert await store.purge(a_scope(), gone) == []
+        assert await store.check() == []
+
+    async def test_what_was_purged_may_be_told_again(self, store: Records) -> None:
+        [stored] = await told(store, a_memory(key="k"))
+        await store.purge(a_scope(), [stored.id])
+        [again] = await store.write([stored], replace_by_key)
+        assert (again.memory, again.outcome) == (stored, "stored")
+
+    async def test_purge_reaches_inside_the_scope_only(self, store: Records) -> None:
+        [wider] = await told(store, a_memory(scope=Scope()))
+        [narrower] = await told(store, a_memory(scope=a_scope(project="p")))
+        assert await store.purge(a_scope(), [wider.id, narrower.id]) == [narrower.id]
+        assert await store.get(Scope(), [wider.id]) == [wider]
+
+    async def test_purging_in_the_middle_of_a_chain_leaves_its_ends(self, store: Records) -> None:
+        drafts = [a_memory(content, key="k", created_at=NOW + day * DAY) for day, content in enumerate("abc")]
+        await store.write(drafts, replace_by_key)
+        await store.purge(a_scope(), [drafts[1].id])
+        assert [memory.content for memory in await store.versions(a_scope(), key="k")] == ["a", "c"]
+
+    async def test_purging_five_thousand(self, store: Records) -> None:
+        drafts = some_memories(5_000)
+        await store.load(drafts)
+        ids = [draft.id for draft in drafts]
+        assert set(await store.purge(a_scope(), ids)) == set(ids)
+        assert await all_rows(store, a_scope()) == []
+
+    async def test_pending_is_all_that_is_not_marked_of_every_tenant(self, store: Records) -> None:
+        stored = await told(store, *(a_memory(scope=a_scope(tenant=f"t-{place}")) for place in range(4)))
+        assert await store.pending(1, limit=9) == stored
+        assert await store.pending(1, limit=2) == stored[:2]
+        await store.mark([stored[0].id, stored[2].id, new_id()], 1)
+        assert await store.pending(1, limit=9) == [stored[1], stored[3]]
+        assert (await store.backlog(1), await store.backlog(2)) == (2, 4)
+        [marked] = await store.get(stored[0].scope, [stored[0].id])
+        assert marked.generation == 1
+
+    async def test_a_mark_can_be_moved_and_taken_away(self, store: Records) -> None:
+        [stored] = await told(store, a_memory())
+        await store.mark([stored.id], 1)
+        await store.mark([stored.id], 2)
+        assert (await store.backlog(1), await store.backlog(2)) == (1, 0)
+        await store.mark([stored.id], None)
+        assert (await store.backlog(1), await store.backlog(2)) == (1, 1)
+
+    async def test_unmark_clears_one_generation(self, store: Records) -> None:
+        stored = await told(store, *(a_memory(scope=a_scope(tenant=f"t-{place}")) for place in range(4)))
+        await store.mark([stored[0].id, stored[1].id], 1)
+        await store.mark([stored[2].id], 2)
+        assert await store.unmark(1) == 2
+        assert await store.unmark(1) == 0
+        assert (await store.backlog(1), await store.backlog(2)) == (4, 3)
+
+    async def test_what_is_closed_or_replaced_waits_for_the_index_again(self, store: Records) -> None:
+        old = a_memory("Tabs", key="k")
+        [kept] = await told(store, a_memory("Kept"))
+        await store.write([old], replace_by_key)
+        await store.mark([old.id, kept.id], 1)
+        assert await store.pending(1, limit=9) == []
+        new = a_memory("Spaces", key="k")
+        await store.write([new], replace_by_key)
+        assert [memory.id for memory in await store.pending(1, limit=9)] == [old.id, new.id]
+        await store.close(a_scope(), [kept.id], at=NOW, because="forgotten")
+        assert {memory.id for memory in await store.pending(1, limit=9)} == {old.id, new.id, kept.id}

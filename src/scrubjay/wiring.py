@@ -1,0 +1,93 @@
+"""Settings become a service. The only module that names a concrete backend."""
+
+from datetime import UTC, datetime
+from functools import cache, partial
+from pathlib import Path
+
+from scrubjay.errors import Misconfigured
+from scrubjay.model import Identity
+from scrubjay.ports import Embedder, Stores
+from scrubjay.service import Scrubjay
+from scrubjay.settings import Settings, read_settings
+from scrubjay.sync import SyncScrubjay
+from scrubjay.write.index import Index
+from scrubjay.write.redact import SecretRedactor
+
+
+def utc_now() -> datetime:
+    """The clock of a real memory."""
+    return datetime.now(UTC)
+
+
+def wire(settings: Settings) -> Scrubjay:
+    """Build the service that these settings describe. Nothing is opened before it starts."""
+    # Backends are imported where they are chosen: what is not used costs nothing to have.
+    from scrubjay.backends.sql.database import Database  # noqa: PLC0415
+    from scrubjay.backends.sql.generations import SqlGenerations  # noqa: PLC0415
+    from scrubjay.backends.sql.migrate import migrate  # noqa: PLC0415
+    from scrubjay.backends.sql.records import SqlRecords  # noqa: PLC0415
+    from scrubjay.backends.sql.texts import SqlTexts  # noqa: PLC0415
+    from scrubjay.backends.vectors.embedded import EmbeddedVectors  # noqa: PLC0415
+    from scrubjay.models.tokens import tokens_of  # noqa: PLC0415
+
+    if settings.vectors != "embedded":
+        raise Misconfigured(f"SCRUBJAY_VECTORS is {settings.vectors!r}: this version has `embedded`")
+    database = Database(settings.records_url)
+    stores = Stores(
+        records=SqlRecords(database),
+        generations=SqlGenerations(database),
+        texts=SqlTexts(database),
+        vectors=EmbeddedVectors(database),
+    )
+    index = Index(
+        stores=stores,
+        embedder=embedder(settings),
+        reopen=partial(_reopened, settings),
+        clock=utc_now,
+    )
+    return Scrubjay(
+        stores=stores,
+        index=index,
+        redactor=SecretRedactor() if settings.redact else None,
+        tokens=cache(partial(tokens_of, settings.tokenizer)),
+        clock=utc_now,
+        tenant=settings.tenant,
+        prepare=partial(migrate, database),
+        background=settings.background,
+        names={"records": database.name, "embedder": settings.embedder},
+    )
+
+
+def embedder(settings: Settings) -> Embedder | None:
+    """The model that these settings name, with recent vectors remembered; None for `none`."""
+    return _cached(settings, settings.embedder)
+
+
+def _reopened(settings: Settings, identity: Identity) -> Embedder | None:
+    """The model that made an older generation, if it is the same still."""
+    from scrubjay.models import spec_of  # noqa: PLC0415 -- see above
+
+    model = _cached(settings, spec_of(identity))
+    return model if model is not None and model.identity == identity else None
+
+
+def _cached(settings: Settings, spec: str) -> Embedder | None:
+    from scrubjay.models import embedder_of  # noqa: PLC0415 -- see above
+    from scrubjay.models.cache import Cached  # noqa: PLC0415 -- see above
+
+    key = settings.embedder_key.get_secret_value()
+    model = embedder_of(spec, url=settings.embedder_url, key=key, threads=settings.threads)
+    return Cached(model) if model is not None else None
+
+
+def open(home: str | Path | None = None, **settings: object) -> SyncScrubjay:
+    """Open the memory and return it, ready. Without arguments: one file in the user's data directory.
+
+    `home` is another folder for it; any setting can be given by name, such as `tenant="acme"` or `embedder="static"`.
+    """
+    return SyncScrubjay(wire(read_settings(home=home, **settings))).start()
+
+
+def open_async(home: str | Path | None = None, **settings: object) -> Scrubjay:
+    """The same, awaited: `async with scrubjay.open_async() as jay`."""
+    return wire(read_settings(home=home, **settings))

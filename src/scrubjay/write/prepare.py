@@ -1,0 +1,128 @@
+"""Prepare: what a caller tells becomes a memory, with everything filled in and checked."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final, TypeAlias, TypedDict
+from uuid import UUID
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model import DEFAULT_KIND, PLACE_NAMES, Json, Memory, Scope, Trust, Where, id_of, new_id
+from scrubjay.model.checks import in_utc, shown
+from scrubjay.ports import Redactor
+from scrubjay.write.redact import redacted
+
+
+class Details(TypedDict, total=False):
+    """What may be told about a memory beside its content. All of it is optional."""
+
+    id: UUID | str | None
+    """Your own id for it: telling it again with the same id is one memory."""
+    kind: str
+    """`note` unless you say `fact`, `preference`, `instruction`, `rule`, `message`, …"""
+    key: str | None
+    """A name such as `pref:indent`. One current value per key and scope: a new one replaces the old."""
+    data: Mapping[str, Json] | None
+    importance: float
+    trust: Trust | str
+    source: str | None
+    author: str | None
+    reason: str | None
+    derived_from: Sequence[UUID | str]
+    valid_from: datetime | None
+    valid_to: datetime | None
+    expires_at: datetime | None
+
+
+class Told(Details, Where, total=False):
+    """What `remember` takes beside the content: details, and the place."""
+
+
+class Telling(Told, total=False):
+    """One thing to remember, as `remember_many` takes it: its content, its details, and its own place if it has one."""
+
+    content: str
+
+
+class Changes(Where, total=False):
+    """What `update` may change; the place says where to look for the memory."""
+
+    content: str
+    kind: str
+    key: str | None
+    data: Mapping[str, Json]
+    importance: float
+    expires_at: datetime
+    valid_from: datetime
+    valid_to: datetime
+    source: str
+    author: str
+    reason: str
+
+
+Tellings: TypeAlias = "Iterable[str | Telling]"
+
+_DETAILS: Final = frozenset(Details.__annotations__)
+_TEXTS: Final = ("content", "key", "data", "source", "author", "reason")
+
+
+def telling_of(item: object) -> Telling:
+    """The item as a telling; a plain text is one with nothing but its content."""
+    if isinstance(item, str):
+        return {"content": item}
+    if not isinstance(item, Mapping):
+        raise InvalidInput(f"an item is {shown(item)}: give a text, or a dict with at least `content`")
+    for name in item:
+        if name != "content" and name not in _DETAILS and name not in PLACE_NAMES:
+            known = ", ".join(("content", *sorted(_DETAILS), *PLACE_NAMES))
+            raise InvalidInput(f"{name} is not something a memory has: use {known}")
+    if "content" not in item:
+        raise InvalidInput(f"an item is {shown(item)}: it lacks `content`")
+    return dict(item)  # type: ignore[return-value]  # checked above, name by name
+
+
+def prepare(telling: Telling, scope: Scope, *, now: datetime, redactor: Redactor | None) -> Memory:
+    """Build the memory. Secrets are taken out first, so that nothing later sees them."""
+    told: dict[str, Any] = {name: value for name, value in telling.items() if value is not None}
+    found: tuple[str, ...] = ()
+    if redactor is not None:
+        clean, found = redacted(redactor, {name: told[name] for name in _TEXTS if name in told})
+        told |= clean
+    own = {name: told.pop(name) for name in PLACE_NAMES if name in told}
+    place = Scope(**{**_named(scope), **own}) if own else scope
+    return Memory(
+        id=id_of(told["id"], scope.tenant) if "id" in told else new_id(),
+        kind=told.get("kind", DEFAULT_KIND),
+        content=told.get("content", ""),
+        key=told.get("key"),
+        data=_data(told.get("data", {})),
+        importance=told.get("importance", 0.5),
+        trust=_trust(told.get("trust", Trust.TOLD)),
+        source=told.get("source"),
+        author=told.get("author"),
+        reason=told.get("reason"),
+        derived_from=tuple(id_of(one, scope.tenant) for one in told.get("derived_from", ())),
+        redacted=found,
+        scope=place,
+        created_at=now,
+        valid_from=in_utc("valid_from", told.get("valid_from")) or now,
+        valid_to=in_utc("valid_to", told.get("valid_to")),
+        expires_at=in_utc("expires_at", told.get("expires_at")),
+    )
+
+
+def _named(scope: Scope) -> dict[str, str]:
+    names = dict(zip(PLACE_NAMES, scope.names(), strict=True))
+    return {"tenant": scope.tenant, **{name: value for name, value in names.items() if value is not None}}
+
+
+def _data(value: object) -> dict[str, Json]:
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"data is {shown(value)}: use a dict of JSON values")
+    return dict(value)
+
+
+def _trust(value: object) -> Trust:
+    try:
+        return Trust(value)  # type: ignore[arg-type]  # an unknown value is what the error is for
+    except ValueError as error:
+        raise InvalidInput(f"trust is {shown(value)}: use one of {', '.join(Trust)}") from error

@@ -1,0 +1,92 @@
+"""Decide what a memory means for what is believed already. A pure function; the store calls it inside its transaction.
+
+Of one key, the believed memories are a timeline: stretches of world time that do not overlap. What is told now replaces
+the stretch it speaks of. What was believed about the rest stays, as a stretch of its own; and what was believed before
+is closed, not changed, so that the question "what did we believe on Monday?" keeps its answer.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+from uuid import uuid5
+
+from scrubjay.errors import IdTaken
+from scrubjay.model import Memory
+from scrubjay.ports import Decision, Known
+
+REPLACED = "replaced"
+CORRECTED = "corrected"
+
+
+def reconcile(draft: Memory, known: Known) -> Decision:
+    """Say whether the draft is new, known already, or replaces something. Raises IdTaken when its id is another's."""
+    if known.same_id is not None:
+        if not _says_the_same(draft, known.same_id):
+            raise IdTaken(
+                f"id {draft.id} names another memory already: {known.same_id.content[:60]!r}. "
+                "Use `update` to change it, or another id"
+            )
+        return Decision(outcome="unchanged", memory=known.same_id)
+    if known.same_words is not None and known.same_words.valid_from <= draft.valid_from and draft.valid_to is None:
+        return Decision(outcome="unchanged", memory=known.same_words)
+    if draft.key is None:
+        return Decision(outcome="stored", memory=draft, opens=(draft,))
+    return _into_timeline(draft, known.same_key)
+
+
+def correct(draft: Memory, known: Known, *, old: Memory) -> Decision:
+    """Replace one version by another that says it better, over the same stretch of time."""
+    closes = [old.closed(draft.created_at, because=CORRECTED, by=draft.id)]
+    others = [memory for memory in known.same_key if memory.id != old.id]
+    decision = _into_timeline(draft, others) if draft.key else Decision(outcome="stored", memory=draft, opens=(draft,))
+    return replace(decision, outcome="superseded", closes=(*closes, *decision.closes))
+
+
+def _says_the_same(draft: Memory, stored: Memory) -> bool:
+    return (draft.scope, draft.kind, draft.key, draft.content, draft.data) == (
+        stored.scope,
+        stored.kind,
+        stored.key,
+        stored.content,
+        stored.data,
+    )
+
+
+def _into_timeline(draft: Memory, stretches: tuple[Memory, ...] | list[Memory]) -> Decision:
+    # Told of the past without an end, it holds until the next change that is known.
+    later = min((one.valid_from for one in stretches if one.valid_from > draft.valid_from), default=None)
+    if draft.valid_to is None and later is not None:
+        draft = replace(draft, valid_to=later)
+    closes: list[Memory] = []
+    opens: list[Memory] = [draft]
+    for old in stretches:
+        if not _overlap(old, draft):
+            continue
+        closes.append(old.closed(draft.created_at, because=REPLACED, by=draft.id))
+        if old.valid_from < draft.valid_from:
+            opens.append(_stretch(old, draft, start=old.valid_from, end=draft.valid_from))
+        if draft.valid_to is not None and (old.valid_to is None or draft.valid_to < old.valid_to):
+            opens.append(_stretch(old, draft, start=draft.valid_to, end=old.valid_to))
+    return Decision(
+        outcome="superseded" if closes else "stored", memory=draft, closes=tuple(closes), opens=tuple(opens)
+    )
+
+
+def _overlap(one: Memory, other: Memory) -> bool:
+    return (one.valid_to is None or other.valid_from < one.valid_to) and (
+        other.valid_to is None or one.valid_from < other.valid_to
+    )
+
+
+def _stretch(old: Memory, draft: Memory, *, start: datetime, end: datetime | None) -> Memory:
+    """What stays of an old stretch. Its id follows from both memories, so that deciding again changes nothing."""
+    return replace(
+        old,
+        id=uuid5(old.id, f"{draft.id} {start.isoformat()}"),
+        valid_from=start,
+        valid_to=end,
+        created_at=draft.created_at,
+        superseded_at=None,
+        superseded_by=None,
+        closed_because=None,
+        generation=None,
+    )

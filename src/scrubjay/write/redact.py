@@ -1,0 +1,171 @@
+"""Take the secrets out of what is about to be written, and say which kinds there were."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Mapping
+from typing import Any, Final
+
+from scrubjay.model import Json
+from scrubjay.ports import Redactor
+from scrubjay.write.assignments import names_a_credential
+from scrubjay.write.secrets import RULES, Span
+
+_PLACEHOLDER: Final = re.compile(r"\[redacted:[a-z0-9-]+\]")
+
+_SHORTEST: Final = 8
+"""No text shorter than this holds both a secret and what gives it away."""
+
+_MARKS: Final = "-_./=:<'\""
+
+
+def _gates() -> dict[frozenset[str], dict[str, set[int]]]:
+    """The triggers of all rules, grouped by the punctuation that they come with: what lacks it is passed over."""
+    gates: dict[frozenset[str], dict[str, set[int]]] = {}
+    for place, rule in enumerate(RULES):
+        for trigger in rule.triggers:
+            marks = rule.needs or next((letter for letter in trigger if letter in _MARKS), "")
+            gates.setdefault(frozenset(marks), {}).setdefault(trigger, set()).add(place)
+    return gates
+
+
+_GATES: Final = tuple(
+    (
+        marks,
+        tuple((trigger, places) for trigger, places in triggers.items() if trigger == trigger.lower()),
+        tuple((trigger, places) for trigger, places in triggers.items() if trigger != trigger.lower()),
+    )
+    for marks, triggers in _gates().items()
+)
+"""What a text must have, the triggers that match any case, and those that match exactly, with the rules they call."""
+
+
+class SecretRedactor:
+    """Replaces credentials and private keys by placeholders such as `[redacted:github-token]`.
+
+    What stands around a secret stays, so the text keeps its use. Doing it twice changes nothing.
+    """
+
+    def redact(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """Return the text with every secret replaced by a placeholder, and the kinds of secret found, sorted."""
+        kinds: set[str] = set()
+        # A placeholder may change how its neighbourhood reads, so the text is read again until it is quiet.
+        while found := _found(text):
+            text = _replaced(text, found)
+            kinds.update(kind for _, _, kind in found)
+        return text, tuple(sorted(kinds))
+
+
+def redacted(redactor: Redactor, fields: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return the fields of a memory without secrets, and the kinds that were taken out, sorted.
+
+    Every text is cleaned, and every text inside lists and dicts, with the names in them. A value in a dict whose name
+    says that it is a credential goes whole. Anything else, such as a number or an id, comes back as it is.
+    """
+    kinds: set[str] = set()
+    clean = {name: _clean(redactor, value, kinds) for name, value in fields.items()}
+    return clean, tuple(sorted(kinds))
+
+
+def _clean(redactor: Redactor, value: Any, kinds: set[str]) -> Any:  # noqa: ANN401 -- a field may be anything
+    match value:
+        case str():
+            text, found = redactor.redact(value)
+            kinds.update(found)
+            return text
+        case dict():
+            return _clean_dict(redactor, value, kinds)
+        case list():
+            return [_clean(redactor, inner, kinds) for inner in value]
+        case _:
+            return value
+
+
+def _clean_dict(redactor: Redactor, value: dict[str, Json], kinds: set[str]) -> dict[str, Json]:
+    # `{"name": "DB_PASSWORD", "value": "…"}` is how environments are written down.
+    named = value.get("name", value.get("key")) if "value" in value else None
+    clean: dict[str, Json] = {}
+    for name, inner in value.items():
+        telling = named if name == "value" and isinstance(named, str) else name
+        clean[_free_name(_clean(redactor, name, kinds), clean)] = _clean_named(redactor, telling, inner, kinds)
+    return clean
+
+
+def _clean_named(redactor: Redactor, name: str, value: Json, kinds: set[str]) -> Json:
+    if isinstance(value, list):
+        return [_clean_named(redactor, name, inner, kinds) for inner in value]
+    clean: Json = _clean(redactor, value, kinds)
+    if isinstance(clean, str) and isinstance(value, str) and names_a_credential(name, clean):
+        kinds.add("credential")
+        return "[redacted:credential]"
+    return clean
+
+
+def _free_name(name: str, taken: Mapping[str, Json]) -> str:
+    """The name itself, or the next numbered one when two secrets became the same placeholder."""
+    free, number = name, 1
+    while free in taken:
+        number += 1
+        free = f"{name} {number}"
+    return free
+
+
+def _found(text: str) -> list[tuple[int, int, str]]:
+    """Where secrets stand and of which kind, in order, without overlaps and without placeholders."""
+    if len(text) < _SHORTEST:
+        return []
+    called = _called(text)
+    found = [(start, stop, place) for place in called for start, stop in RULES[place].find(text)]
+    if not found:
+        return []
+    taken = [match.span() for match in _PLACEHOLDER.finditer(text)]
+    if taken:
+        found = [span for span in found if not _touches(span, taken)]
+    return [(start, stop, RULES[place].kind) for start, stop, place in _merged(found)]
+
+
+def _called(text: str) -> set[int]:
+    """Which rules are worth asking about this text. This is all that ordinary text costs."""
+    lowered = text.lower()
+    present = {mark for mark in _MARKS if mark in text}
+    called: set[int] = set()
+    for marks, any_case, exact in _GATES:
+        if not marks or not marks.isdisjoint(present):
+            for trigger, places in any_case:
+                if trigger in lowered:
+                    called |= places
+            for trigger, places in exact:
+                if trigger in text:
+                    called |= places
+    return called
+
+
+def _merged(found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """Make one of spans that overlap; the earliest rule among them names it."""
+    merged: list[tuple[int, int, int]] = []
+    for start, stop, place in sorted(found):
+        if merged and start < merged[-1][1]:
+            first, last, known = merged[-1]
+            merged[-1] = (first, max(last, stop), min(known, place))
+        else:
+            merged.append((start, stop, place))
+    return merged
+
+
+def _touches(span: tuple[int, int, int], placeholders: list[Span]) -> bool:
+    """Whether it begins or ends within a placeholder; a larger one, such as a whole key block, may swallow it."""
+    start, stop, _ = span
+    return _within(start, placeholders) or _within(stop - 1, placeholders)
+
+
+def _within(position: int, spans: list[Span]) -> bool:
+    place = bisect_right(spans, (position, position + 1_000_000)) - 1
+    return place >= 0 and position < spans[place][1]
+
+
+def _replaced(text: str, found: list[tuple[int, int, str]]) -> str:
+    parts: list[str] = []
+    done = 0
+    for start, stop, kind in found:
+        parts += (text[done:start], f"[redacted:{kind}]")
+        done = stop
+    return "".join((*parts, text[done:]))

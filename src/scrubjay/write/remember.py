@@ -1,0 +1,99 @@
+"""The write path, from what was told to what is stored and indexed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.model import Memory, Remembered, Scope, Trust
+from scrubjay.ports import Clock, Decide, Decision, Known, Records, Redactor
+from scrubjay.write.index import Index
+from scrubjay.write.prepare import Telling, prepare
+from scrubjay.write.reconcile import correct, reconcile
+
+BATCH: Final = 1_000
+"""Memories written in one transaction: others can write in between, and the model gets enough to sort by length."""
+
+
+class Writer:
+    """Writes memories: redact → prepare → reconcile → store → embed → index."""
+
+    def __init__(self, *, records: Records, index: Index, redactor: Redactor | None, clock: Clock) -> None:
+        self._records = records
+        self._index = index
+        self._redactor = redactor
+        self._clock = clock
+
+    async def remember(
+        self, tellings: Sequence[Telling], scope: Scope, *, progress: Callable[[int], None] | None = None
+    ) -> list[Remembered]:
+        """Store what was told. Everything is checked before the first of it is written."""
+        drafts = await self._trusted([self._prepared(place, telling, scope) for place, telling in enumerate(tellings)])
+        done: list[Remembered] = []
+        for start in range(0, len(drafts), BATCH):
+            done += await self.write(drafts[start : start + BATCH], reconcile)
+            if progress is not None:
+                progress(len(done))
+        return done
+
+    async def write(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
+        """Store these in one transaction and index what changed."""
+        decided: dict[UUID, Decision] = {}
+
+        def noting(draft: Memory, known: Known) -> Decision:
+            # By draft, since the store may ask again after it lost a race, and then the last answer counts.
+            decided[draft.id] = decision = decide(draft, known)
+            return decision
+
+        done = await self._records.write(drafts, noting)
+        opened = {memory.id: memory for decision in decided.values() for memory in decision.opens}
+        closed = {memory.id: memory for decision in decided.values() for memory in decision.closes}
+        await self._index.add([closed.get(memory.id, memory) for memory in opened.values()])
+        await self._index.retire([memory for memory in closed.values() if memory.id not in opened])
+        return done
+
+    async def correct(self, old: Memory, changes: Telling) -> Remembered:
+        """Open a new version of a memory in place of the old one."""
+        told: Telling = {
+            "content": old.content,
+            "kind": old.kind,
+            "key": old.key,
+            "data": old.data,
+            "importance": old.importance,
+            "trust": old.trust,
+            "source": old.source,
+            "author": old.author,
+            "derived_from": old.derived_from,
+            "valid_from": old.valid_from,
+            "valid_to": old.valid_to,
+            "expires_at": old.expires_at,
+            **changes,
+        }
+        draft = replace(
+            self._prepared(None, told, old.scope), position=old.position, uses=old.uses, used_at=old.used_at
+        )
+        return (await self.write([draft], partial(correct, old=old)))[0]
+
+    def _prepared(self, place: int | None, telling: Telling, scope: Scope) -> Memory:
+        try:
+            return prepare(telling, scope, now=self._clock(), redactor=self._redactor)
+        except ScrubjayError as error:
+            if place is None or place == 0:
+                raise
+            raise type(error)(f"item {place}: {error}") from error
+
+    async def _trusted(self, drafts: list[Memory]) -> list[Memory]:
+        """What is derived is trusted no more than its weakest source, and its sources have to be there."""
+        wanted = list(dict.fromkeys(source for draft in drafts for source in draft.derived_from))
+        if not wanted:
+            return drafts
+        tenant = Scope(tenant=drafts[0].scope.tenant)
+        known = {memory.id: memory.trust for memory in await self._records.get(tenant, wanted)}
+        if missing := [source for source in wanted if source not in known]:
+            raise InvalidInput(f"derived_from names {missing[0]}, which is not stored: store the sources first")
+        return [
+            replace(draft, trust=Trust.least([draft.trust, *(known[source] for source in draft.derived_from)]))
+            for draft in drafts
+        ]

@@ -1,0 +1,236 @@
+"""What a secret looks like by itself: tokens with a known shape, private keys, passwords inside URLs.
+
+A rule says which strings must stand in a text before it is worth looking closer. Text that holds none of them, which is
+nearly all text, costs a few dozen substring checks and nothing more. Every pattern reads a hostile text in linear time:
+a run of characters is entered at its beginning only, or is bounded.
+"""
+
+import re
+from base64 import b64decode
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, Final, TypeAlias
+
+from scrubjay.write.assignments import (
+    assigned_passwords,
+    assigned_secrets,
+    commanded_passwords,
+    is_placeholder,
+    looks_random,
+    spoken_passwords,
+)
+
+Span: TypeAlias = tuple[int, int]
+"""Where a secret starts and stops in a text."""
+
+Accept: TypeAlias = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One kind of secret: what gives it away, and where exactly it stands."""
+
+    kind: str
+    triggers: tuple[str, ...]
+    """A text without any of these holds no such secret. In lower case they match any case; else they match exactly."""
+    find: Callable[[str], Iterable[Span]]
+    needs: str = ""
+    """One of these characters must be there as well."""
+
+
+def _matching(pattern: str, *, accept: Accept | None = None, flags: int = 0) -> Callable[[str], Iterator[Span]]:
+    """Find what the pattern matches: its group `secret` where it has one, else all of it."""
+    compiled = re.compile(pattern, flags)
+    group = "secret" if "secret" in compiled.groupindex else 0
+
+    def find(text: str) -> Iterator[Span]:
+        for match in compiled.finditer(text):
+            if accept is None or accept(match[group]):
+                yield match.span(group)
+
+    return find
+
+
+def _token(prefix: str, body: str) -> Callable[[str], Iterator[Span]]:
+    """Find tokens that begin with a prefix of their own; a row of x, or words in place of one, is not a token."""
+    return _matching(rf"(?<![A-Za-z0-9])(?:{prefix})(?P<body>{body})", accept=_varied)
+
+
+def _varied(token: str) -> bool:
+    return len(set(token)) >= 10 and any(letter.isdigit() for letter in token)
+
+
+def _varied_and_random(token: str) -> bool:
+    return _varied(token) and looks_random(token)
+
+
+_KEY_BEGIN: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_END: Final = re.compile(r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_LINES: Final = re.compile(
+    r"(?:\s|\\[nr]|[A-Z][A-Za-z-]{2,20}: [^\n\\]{0,80})*"  # what precedes the body, such as `Proc-Type: 4,ENCRYPTED`
+    r"(?P<body>[A-Za-z0-9+/=]{16,})"
+    r"(?:(?:\s|\\[nr])+[A-Za-z0-9+/=]{16,})*"
+    r"(?:(?:\s|\\[nr])+[A-Za-z0-9+/]*={1,2}[A-Za-z0-9+/]*)*"
+    r"(?:(?:\s|\\[nr])+[A-Za-z0-9+/]{1,15}(?=\s*\Z))?"
+)
+
+
+def _private_keys(text: str) -> Iterator[Span]:
+    """Find whole key blocks, also those that were cut off before their end; a header without a key is only a header."""
+    begins = list(_KEY_BEGIN.finditer(text))
+    ends = _KEY_END.finditer(text)
+    end = next(ends, None)
+    for place, begin in enumerate(begins):
+        next_begin = begins[place + 1].start() if place + 1 < len(begins) else len(text)
+        while end is not None and end.start() < begin.end():
+            end = next(ends, None)
+        lines = _KEY_LINES.match(text, begin.end(), next_begin)
+        if lines is None:
+            continue
+        whole = end is not None and end.start() < next_begin
+        yield begin.start(), end.end() if end is not None and whole else lines.end()
+
+
+_URL_PASSWORD: Final = re.compile(r"://[^\s:/@?#'\"<>]{0,128}:(?P<secret>[^\s/?#'\"<>`]+)@(?=[\w\[$.{-])")
+
+
+def _url_passwords(text: str) -> Iterator[Span]:
+    for match in _URL_PASSWORD.finditer(text):
+        if not is_placeholder(match["secret"]):
+            yield match.span("secret")
+
+
+def _names_a_user(encoded: str) -> bool:
+    """Whether it is `user:password`, encoded: `Basic` is also an ordinary word."""
+    try:
+        user, colon, _ = b64decode(encoded + "=" * (-len(encoded) % 4), validate=True).partition(b":")
+    except ValueError:
+        return False
+    return bool(colon) and user.isascii() and user.decode("ascii").isprintable()
+
+
+def _mixed(value: str) -> bool:
+    return (
+        any(letter.islower() for letter in value)
+        and any(letter.isupper() for letter in value)
+        and any(letter.isdigit() for letter in value)
+    )
+
+
+def _plugin(module: str, detector: str) -> Callable[[str], Iterator[Span]]:
+    """Find what a detector of detect-secrets finds. The library is loaded when a text first calls for it."""
+
+    @cache
+    def loaded() -> Any:  # noqa: ANN401 -- the library ships no types
+        return getattr(import_module(f"detect_secrets.plugins.{module}"), detector)()
+
+    def find(text: str) -> Iterator[Span]:
+        for line in _LINE.finditer(text):
+            # Its patterns take a time that grows with the square of a run of blanks, so they see one blank instead.
+            for value in set(loaded().analyze_string(_BLANKS.sub(" ", line[0]))):
+                for match in re.finditer(re.escape(value), line[0]):
+                    yield line.start() + match.start(), line.start() + match.end()
+
+    return find
+
+
+_LINE: Final = re.compile(r"[^\n]+")
+_BLANKS: Final = re.compile(r"[ \t]{2,}")
+_WORD: Final = r"[A-Za-z0-9_-]"
+
+RULES: Final[tuple[Rule, ...]] = (
+    # Most telling first: where two rules find the same thing, the earlier one names it.
+    Rule("private-key", ("PRIVATE KEY",), _private_keys, needs="-"),
+    Rule("private-key", ("PuTTY-User-Key",), _matching(r"Private-Lines: ?\d+\s+(?P<secret>(?:[A-Za-z0-9+/=]+\s+)+)")),
+    Rule("private-key", ("AGE-SECRET-KEY-",), _matching(r"AGE-SECRET-KEY-1[A-Z0-9]{58}")),
+    Rule("anthropic-key", ("sk-ant-",), _token("sk-ant-", rf"{_WORD}{{20,}}")),
+    Rule(
+        "openai-key",
+        ("sk-",),
+        _matching(rf"(?<![A-Za-z0-9])sk-(?!ant-){_WORD}{{20,}}", accept=_varied_and_random),
+    ),
+    Rule("github-token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), _token("gh[pousr]_", "[A-Za-z0-9_]{30,}")),
+    Rule("github-token", ("github_pat_",), _token("github_pat_", "[A-Za-z0-9_]{22,}")),
+    Rule(
+        "gitlab-token", ("gl",), _token("gl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas)-", rf"{_WORD}{{20,}}"), needs="-"
+    ),
+    Rule(
+        "slack-token", ("xox", "xapp-"), _token("xox[abeoprs]-|xoxe\\.xox[bp]-|xapp-", r"[A-Za-z0-9-]{10,}"), needs="-"
+    ),
+    Rule(
+        "slack-webhook",
+        ("hooks.slack.com",),
+        _matching(r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9_/]{20,})"),
+    ),
+    Rule(
+        "aws-access-key",
+        ("AKIA", "ASIA", "ABIA", "ACCA"),
+        _matching(r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}(?![A-Za-z0-9])"),
+    ),
+    Rule(
+        # Forty letters mean nothing alone; beside an access key they are its other half.
+        "aws-secret-key",
+        ("AKIA", "ASIA"),
+        _matching(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])", accept=_mixed),
+    ),
+    Rule("google-key", ("AIza",), _token("AIza", rf"{_WORD}{{35}}(?!{_WORD})")),
+    Rule("google-token", ("ya29.", "GOCSPX-"), _token(r"ya29\.|GOCSPX-", rf"{_WORD}{{20,}}")),
+    Rule(
+        "azure-key",
+        ("accountkey=", "sharedaccesskey="),
+        _matching(r"(?:AccountKey|SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{40,}={0,2})", flags=re.IGNORECASE),
+    ),
+    Rule("azure-signature", ("sig=",), _matching(r"[?&]sig=(?P<secret>[A-Za-z0-9%+/=_-]{30,})", accept=_varied)),
+    Rule("stripe-key", ("_live_", "_test_"), _token("[rs]k_(?:live|test)_", "[A-Za-z0-9]{16,}")),
+    Rule("stripe-key", ("whsec_",), _token("whsec_", "[A-Za-z0-9+/=]{24,}")),
+    Rule("twilio-key", ("AC", "SK"), _matching(r"(?<![A-Za-z0-9])(?:AC|SK)[0-9a-f]{32}(?![A-Za-z0-9])")),
+    Rule("sendgrid-key", ("SG.",), _token(r"SG\.", rf"{_WORD}{{16,32}}\.{_WORD}{{32,64}}")),
+    Rule("npm-token", ("npm_",), _token("npm_", "[A-Za-z0-9]{30,}")),
+    Rule("npm-token", ("_authToken",), _matching(r":_authToken=(?P<secret>[A-Za-z0-9_+/=-]{20,})", accept=_varied)),
+    Rule("pypi-token", ("pypi-",), _token("pypi-", rf"Ag{_WORD}{{50,}}")),
+    Rule("hugging-face-token", ("hf_",), _token("hf_", "[A-Za-z0-9]{30,}")),
+    Rule("digitalocean-token", ("_v1_",), _token("do[opr]_v1_", "[a-f0-9]{32,}")),
+    Rule("telegram-token", (":AA",), _matching(rf"(?<![A-Za-z0-9])\d{{8,10}}:AA{_WORD}{{32,34}}(?!{_WORD})")),
+    Rule(
+        "discord-token",
+        (".",),
+        _matching(rf"[MNO](?<!{_WORD}.){_WORD}{{23,27}}\.{_WORD}{{6}}\.{_WORD}{{27,40}}(?!{_WORD})", accept=_mixed),
+    ),
+    Rule(
+        "discord-webhook",
+        ("/webhooks/",),
+        _matching(rf"discord(?:app)?\.com/api/webhooks/\d{{5,25}}/(?P<secret>{_WORD}{{20,}})"),
+    ),
+    Rule(
+        "jwt",
+        ("eyJ",),
+        _matching(rf"(?<!{_WORD})eyJ{_WORD}{{8,}}={{0,2}}\.eyJ{_WORD}{{8,}}={{0,2}}(?:\.{_WORD}*={{0,2}})?"),
+        needs=".",
+    ),
+    Rule("aws-secret-key", ("aws",), _plugin("aws", "AWSKeyDetector"), needs="'\""),
+    Rule("cloudant-key", ("cloudant",), _plugin("cloudant", "CloudantDetector"), needs=":="),
+    Rule("ibm-key", ("ibm",), _plugin("ibm_cloud_iam", "IbmCloudIamDetector"), needs=":="),
+    Rule("ibm-key", ("cos_", "cos-", "ibm"), _plugin("ibm_cos_hmac", "IbmCosHmacDetector"), needs=":="),
+    Rule("mailchimp-key", ("-us",), _matching(r"[0-9a-f](?<![0-9A-Za-z].)[0-9a-f]{31}-us\d{1,2}(?![0-9A-Za-z])")),
+    Rule("softlayer-key", ("softlayer", "sl_", "sl-"), _plugin("softlayer", "SoftlayerDetector"), needs=":=/"),
+    Rule("square-secret", ("sq0csp-",), _plugin("square_oauth", "SquareOAuthDetector")),
+    Rule("url-password", ("://",), _url_passwords),
+    Rule(
+        "bearer-token",
+        ("bearer",),
+        _matching(
+            r"\bbearer\s{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{16,})", accept=_varied_and_random, flags=re.IGNORECASE
+        ),
+    ),
+    Rule(
+        "basic-authorization",
+        ("basic ",),
+        _matching(r"\bbasic\s{1,3}(?P<secret>[A-Za-z0-9+/]{6,}={0,2})", accept=_names_a_user, flags=re.IGNORECASE),
+    ),
+    Rule("password", ("pass", "pwd", "pw"), assigned_passwords, needs=":="),
+    Rule("password", ("pass", "identified by", "curl"), commanded_passwords, needs="-'<"),
+    Rule("password", ("password", "passphrase", "passcode"), spoken_passwords),
+    Rule("credential", ("secret", "token", "key", "credential", "auth"), assigned_secrets, needs=":="),
+)

@@ -1,0 +1,143 @@
+"""Real servers for the tests that ask for them. None starts before the first test that does; all stop at the end."""
+
+import shutil
+import subprocess
+import sys
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from multiprocessing.connection import Client, Listener
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from psycopg import sql
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
+from services import ServerError, Services, new_folder
+
+
+class Desk:
+    """Hands out the URLs of servers to this process and to the workers of a parallel run, who share the servers.
+
+    They belong to the process that started the tests, so a worker that ends early takes none with it. One thread does
+    everything: two workers never start the same server, and the servers, which end with the thread that started them,
+    live as long as it does.
+    """
+
+    def __init__(self) -> None:
+        self._folder = new_folder("desk")
+        self.address = f"{self._folder}/socket"
+        self._listener = Listener(self.address, family="AF_UNIX")
+        threading.Thread(target=self._serve, name="desk", daemon=True).start()
+
+    def close(self) -> None:
+        ask(self.address, "")
+        self._listener.close()
+        shutil.rmtree(self._folder)
+
+    def _serve(self) -> None:
+        with Services() as services:
+            while True:
+                with self._listener.accept() as visitor:
+                    name = visitor.recv()
+                    if not name:
+                        services.stop()
+                        visitor.send((True, ""))
+                        return
+                    try:
+                        visitor.send((True, services.url(name)))
+                    except (ServerError, OSError, subprocess.SubprocessError) as error:
+                        visitor.send((False, str(error)))
+
+
+def ask(address: str, name: str) -> str:
+    """Ask the desk for the URL of a server, which is started first if need be. No name: stop them all."""
+    with Client(address, family="AF_UNIX") as desk:
+        desk.send(name)
+        answered, text = desk.recv()
+    if not answered:
+        pytest.fail(f"this test needs a real {name}, and there is none: {text}", pytrace=False)
+    return text
+
+
+desk_key = pytest.StashKey[Desk]()
+
+
+def pytest_configure(config):
+    if not hasattr(config, "workerinput"):
+        config.stash[desk_key] = Desk()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    node.workerinput["desk"] = node.config.stash[desk_key].address
+
+
+def pytest_unconfigure(config):
+    if desk_key in config.stash:
+        config.stash[desk_key].close()
+
+
+@pytest.fixture(scope="session")
+def server_url(request) -> Callable[[str], str]:
+    """The URL of a real server by name: postgres, redis or qdrant."""
+    config = request.config
+    address = config.workerinput["desk"] if hasattr(config, "workerinput") else config.stash[desk_key].address
+    return lambda name: ask(address, name)
+
+
+@pytest.fixture(scope="session")
+def fresh_postgres(server_url) -> Callable[[], AbstractContextManager[str]]:
+    """For fixtures of any scope: `with fresh_postgres() as url:` makes an empty database and drops it after."""
+
+    @contextmanager
+    def fresh() -> Iterator[str]:
+        server = server_url("postgres")
+        name = f"scrubjay_{uuid.uuid4().hex}"
+        with psycopg.connect(server, autocommit=True) as connection:
+            # Copying files is the quicker strategy where nothing is synced to disk.
+            create = sql.SQL("CREATE DATABASE {} TEMPLATE template0 STRATEGY file_copy")
+            connection.execute(create.format(sql.Identifier(name)))
+        try:
+            yield urlsplit(server)._replace(path=f"/{name}").geturl()
+        finally:
+            with psycopg.connect(server, autocommit=True) as connection:
+                connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+
+    return fresh
+
+
+@pytest.fixture(scope="session")
+def postgres_url(fresh_postgres) -> Iterator[str]:
+    """A database that the tests of this process share; another worker of a parallel run has another one."""
+    with fresh_postgres() as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_database(fresh_postgres) -> Iterator[Callable[[], str]]:
+    """Makes empty databases, one for each call, and drops them after the test."""
+    with ExitStack() as databases:
+        yield lambda: databases.enter_context(fresh_postgres())
+
+
+@pytest.fixture(scope="session")
+def redis_url(server_url, worker_number) -> str:
+    """A Redis database that only this process uses."""
+    return urlsplit(server_url("redis"))._replace(path=f"/{worker_number}").geturl()
+
+
+@pytest.fixture(scope="session")
+def qdrant_url(server_url) -> str:
+    """A Qdrant that all workers share: name collections with `uuid.uuid4()`, and delete them."""
+    return server_url("qdrant")
+
+
+@pytest.fixture(scope="session")
+def worker_number(request) -> int:
+    """0 for a run in one process; workers of a parallel run count from 1."""
+    worker = getattr(request.config, "workerinput", {}).get("workerid", "gw-1")
+    return int(worker.removeprefix("gw")) + 1

@@ -1,0 +1,260 @@
+"""Secrets go, everything else stays: two labelled sets, properties over random text, and hostile text."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrubjay.write.redact import SecretRedactor, redacted
+from scrubjay.write.secrets import RULES
+
+HERE = Path(__file__).parent
+SECRETS = [json.loads(line) for line in (HERE / "secrets.jsonl").read_text("utf-8").splitlines()]
+"""Made-up secrets in parts, so that the scanners of code hosts have nothing to find here."""
+ORDINARY = [json.loads(line)["text"] for line in (HERE / "ordinary.jsonl").read_text("utf-8").splitlines()]
+
+redactor = SecretRedactor()
+words = st.text(alphabet="abcdefghij äß東🗼\n\t.,()!?", max_size=40)
+anything = st.one_of(st.text(max_size=200), st.sampled_from(ORDINARY))
+
+
+def secret_of(case):
+    return "".join(case["secret"])
+
+
+def text_of(case):
+    return case["before"] + secret_of(case) + case["after"]
+
+
+@pytest.mark.parametrize("case", SECRETS, ids=[f"{place}-{case['kind']}" for place, case in enumerate(SECRETS)])
+def test_a_secret_is_replaced_and_what_stands_around_it_stays(case):
+    clean, kinds = redactor.redact(text_of(case))
+
+    assert clean.startswith(case["before"])
+    assert clean.removeprefix(case["before"]).startswith(f"[redacted:{case['kind']}]"), clean
+    assert clean.endswith(case["after"])
+    assert secret_of(case) not in clean
+    assert all(part not in clean for part in case["secret"] if len(part) > 8 and "KEY" not in part)
+    assert kinds == (case["kind"],)
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_text_stays_as_it_is(text):
+    assert redactor.redact(text) == (text, ())
+
+
+def test_the_labelled_sets_are_large_and_know_every_kind():
+    assert len(SECRETS) >= 60
+    assert len(ORDINARY) >= 80
+    assert {case["kind"] for case in SECRETS} == {rule.kind for rule in RULES}
+
+
+def test_all_ordinary_texts_together_stay_as_they_are():
+    text = "\n".join(ORDINARY)
+    assert redactor.redact(text) == (text, ())
+
+
+def test_all_secrets_together_are_found_and_kinds_are_sorted_and_unique():
+    clean, kinds = redactor.redact("\n\n".join(map(text_of, SECRETS)))
+
+    assert not [case for case in SECRETS if secret_of(case) in clean]
+    assert kinds == tuple(sorted({case["kind"] for case in SECRETS}))
+
+
+def test_a_secret_access_key_is_found_beside_its_access_key():
+    access, secret = "AKIA" + "Q7RT2XW9LM4ZP8KD", "q7Rt2Xw9Lm4Zp8Kd1V" + "b6Nc3Yh5/g0Fs2Da+Pq7Rt"
+    secret += "x" * (40 - len(secret))
+    clean, kinds = redactor.redact(f"{access} {secret}")
+
+    assert clean == "[redacted:aws-access-key] [redacted:aws-secret-key]"
+    assert kinds == ("aws-access-key", "aws-secret-key")
+
+
+@given(st.lists(st.one_of(anything, st.sampled_from(SECRETS).map(text_of)), max_size=6).map(" ".join))
+def test_redacting_twice_equals_redacting_once(text):
+    clean, _ = redactor.redact(text)
+    assert redactor.redact(clean) == (clean, ())
+
+
+@given(words)
+def test_text_without_triggers_is_unchanged(text):
+    assert redactor.redact(text) == (text, ())
+
+
+@given(words, st.sampled_from(SECRETS), words)
+def test_no_secret_survives_in_other_text(before, case, after):
+    clean, kinds = redactor.redact(f"{before} {text_of(case)} {after}")
+
+    assert secret_of(case) not in clean
+    assert case["kind"] in kinds
+
+
+@given(st.sampled_from(SECRETS), st.sampled_from(SECRETS))
+def test_two_secrets_side_by_side_both_go(one, other):
+    clean, kinds = redactor.redact(f"{text_of(one)}\n{text_of(other)}")
+
+    assert secret_of(one) not in clean
+    assert secret_of(other) not in clean
+    assert set(kinds) >= {one["kind"], other["kind"]}
+
+
+HOSTILE = [
+    "eyJ",
+    "sk-",
+    "password=",
+    "password is ",
+    "://a:",
+    "://a:b@",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAAAAAA\n",
+    "-----BEGIN PRIVATE KEY-----\nAb-Cd: ",
+    "token:\t",
+    "api_key=a1",
+    "softlayer_key" + " " * 5000,
+    "ibm cos_secret_key" + " " * 5000,
+    "aws key '",
+    "AKIAAKIA",
+    "bearer ",
+    "Basic QUFB",
+    "M",
+    "MMMMMMMMMMMMMMMMMMMMMMMM.",
+    "a",
+    " ",
+    "[redacted:password]",
+    "password=[redacted:password]",
+    "curl ",
+    "--password ",
+    "Private-Lines: 1 A PuTTY-User-Key ",
+    "https://cloudant",
+]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_a_megabyte_of_hostile_text_is_read_quickly(piece):
+    text = (piece * (1_000_000 // len(piece) + 1))[:1_000_000]
+    redactor.redact(piece)  # loads what this text calls for
+
+    began = time.process_time()
+    redactor.redact(text)
+    assert time.process_time() - began < 3
+
+
+def test_every_string_of_a_write_is_cleaned():
+    token = "ghp" + "_" + "q7Rt2Xw9Lm4Zp8Kd1Vb6Nc3Yh5Jg0Fs2Da4P"
+    fields = {
+        "content": f"use {token}",
+        "source": f"https://jay:{token}@example.org/a",
+        "author": "jay",
+        "reason": f"told {token}",
+        "key": None,
+        "importance": 0.5,
+        "data": {"list": ["fine", {"deep": [token]}], token: 1, "count": 3, "on": True, "none": None},
+    }
+    clean, kinds = redacted(redactor, fields)
+
+    assert token not in json.dumps(clean)
+    assert kinds == ("github-token",)
+    assert clean["content"] == "use [redacted:github-token]"
+    assert clean["source"] == "https://jay:[redacted:github-token]@example.org/a"
+    assert clean["data"]["list"] == ["fine", {"deep": ["[redacted:github-token]"]}]
+    assert clean["data"]["[redacted:github-token]"] == 1
+    assert (clean["data"]["count"], clean["data"]["on"], clean["data"]["none"]) == (3, True, None)
+    assert (clean["author"], clean["key"], clean["importance"]) == ("jay", None, 0.5)
+    assert token in fields["content"], "what was given is left alone"
+    assert redacted(redactor, clean) == (clean, ())
+
+
+def test_two_secret_names_in_one_dict_stay_two_entries():
+    tokens = ["npm" + "_" + "q7Rt2Xw9Lm4Zp8Kd1Vb6Nc3Yh5Jg0Fs2Da" + end for end in ("4P", "5Q")]
+    clean, _ = redacted(redactor, {"data": dict.fromkeys(tokens, "seen")})
+    assert clean["data"] == {"[redacted:npm-token]": "seen", "[redacted:npm-token] 2": "seen"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("password", "letmein"),
+        ("db_password", "four plain words here"),
+        ("dbPassword", "bluejay"),
+        ("api_key", "bluejay-key"),
+        ("apiKey", "bluejay-key"),
+        ("X-API-Key", "bluejay-key"),
+        ("secret", "bluejay-nest"),
+        ("clientSecret", "bluejay-nest"),
+        ("token", "blue-jay-77"),
+        ("access_token", "blue-jay-77"),
+        ("authorization", "Custom blue-jay-77"),
+        ("private_key", "bluejay-key"),
+        ("AWS_SECRET_ACCESS_KEY", "bluejay-key"),
+        ("credentials", "jay:bluejay"),
+    ],
+)
+def test_a_field_that_names_a_credential_loses_its_value(name, value):
+    data = {"outer": [{name: value}], name: [value]}
+    clean, kinds = redacted(redactor, {"data": data})
+
+    assert clean["data"] == {"outer": [{name: "[redacted:credential]"}], name: ["[redacted:credential]"]}
+    assert kinds == ("credential",)
+
+
+def test_a_named_value_is_a_credential_too():
+    clean, kinds = redacted(redactor, {"data": {"env": [{"name": "DB_PASSWORD", "value": "bluejay"}]}})
+    assert clean["data"] == {"env": [{"name": "DB_PASSWORD", "value": "[redacted:credential]"}]}
+    assert kinds == ("credential",)
+
+
+def test_other_fields_keep_their_values():
+    data = {
+        "token_count": 5,
+        "tokens": ["the", "jay"],
+        "token": "running",
+        "next_page_token": "CAUQAA9f3a7c",
+        "key": "pref:indent",
+        "author": "jay",
+        "password": None,
+        "passwords_changed": True,
+        "password_policy": "twelve letters at least",
+        "pin": 1234,
+        "secret": "${SECRET}",
+        "api_key": "<your key>",
+        "authorization": "required",
+        "private_key": "/etc/ssl/private/jay.pem",
+        "public_key": "ssh-ed25519 AAAAC3Nz",
+        "name": "password",
+        "cache_key": "9f86d081884c7d65",
+        "keyboard": "qwertz-layout",
+    }
+    assert redacted(redactor, {"data": data}) == ({"data": data}, ())
+
+
+json_values = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), anything, st.sampled_from(SECRETS).map(text_of)),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3),
+        st.dictionaries(st.one_of(words, st.sampled_from(["password", "token", "note", "value", "name"])), inner),
+    ),
+    max_leaves=8,
+)
+
+
+@settings(max_examples=60)
+@given(json_values)
+def test_redacting_data_twice_equals_once(value):
+    clean, _ = redacted(redactor, {"data": {"value": value}})
+    assert redacted(redactor, clean) == (clean, ())
+
+
+def test_ordinary_text_does_not_load_the_detectors():
+    import subprocess
+    import sys
+
+    code = (
+        "import sys; from scrubjay.write.redact import SecretRedactor;"
+        "SecretRedactor().redact('Prefers tabs over spaces: the token count is 5.');"
+        "print('detect_secrets' in sys.modules)"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "False"
