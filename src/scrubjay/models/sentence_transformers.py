@@ -20,7 +20,7 @@ BATCH = 32
 
 
 class SentenceTransformers:
-    """An embedder on a local model of that library. Its dimensions are 0 until the model is loaded, on first use.
+    """An embedder on a local model of that library. Its dimensions are 0 until it has embedded something.
 
     `window` and `count` need the model too, and load it.
     """
@@ -49,15 +49,10 @@ class SentenceTransformers:
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Count with the model's own tokenizer, and the bytes of its prompt on top."""
-        tokenizer = self._load().tokenizer
-        return (
-            [
-                len(ids) + self._prompt.size
-                for ids in tokenizer(list(texts), truncation=False, verbose=False)["input_ids"]
-            ]
-            if texts
-            else []
-        )
+        if not texts:
+            return []
+        tokenized = self._load().tokenizer(list(texts), truncation=False, verbose=False)
+        return [len(ids) + self._prompt.size for ids in tokenized["input_ids"]]
 
     async def embed(self, texts: Sequence[str], *, question: bool = False) -> "Matrix":
         """Return one row per text, in order, a batch at a time on a worker thread."""
@@ -77,13 +72,13 @@ class SentenceTransformers:
         # Its models are not all safe to run from two threads at once.
         with self._lock:
             rows = model.encode(list(texts), batch_size=BATCH, convert_to_numpy=True, show_progress_bar=False)
+        self._dimensions = rows.shape[1]
         return unit(np.asarray(rows, dtype=np.float32))
 
     def _load(self) -> Any:  # noqa: ANN401  # that library may not be there to take types from
         with self._lock:
             if self._loaded is None:
                 self._loaded = self._open()
-                self._dimensions = int(self._loaded.get_sentence_embedding_dimension())
             return self._loaded
 
     def _open(self) -> Any:  # noqa: ANN401  # the same

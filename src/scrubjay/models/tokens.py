@@ -11,8 +11,8 @@ from scrubjay.ports import Tokens
 
 _UNKNOWN = 100
 
-# Tokenizers of language models keep line ends, indentation and the space before a number; WordPiece drops them.
-_GAP = re.compile(r"\s{2,}|[^\S ]| (?=\d)")
+# Language models read line ends, indentation, and a space before a number or at the end; WordPiece drops them.
+_GAP = re.compile(r"\s{2,}|[^\S ]| (?=\d|$)")
 _GAP_LENGTH = 16
 
 

@@ -104,7 +104,7 @@ class _Page:
         self.used = 0
         self.offers: dict[UUID, _Offer] = {}
         self._tokens = tokens
-        self._headings: dict[str, int] = {}
+        self._headings: set[str] = set()
         self._counted = 0
 
     def write(self, offers: Iterable[_Offer], *, upto: int) -> None:
@@ -118,7 +118,7 @@ class _Page:
                 self._count_again()
             if self.used + cost <= upto:
                 self.offers[offer.memory.id] = offer
-                self._headings.setdefault(offer.section, heading)
+                self._headings.add(offer.section)
                 self.used += cost
 
     def fit(self) -> None:
@@ -158,8 +158,11 @@ def _arranged(section: str, offers: Iterable[_Offer]) -> list[_Offer]:
 
 
 def _offer(memory: Memory, tokens: Tokens, *, why: str, section: str = "", passage: str = "") -> _Offer:
-    if not section:
-        section = _SECTION_OF_KIND.get(memory.kind, RELEVANT) if memory.trust is not Trust.FOREIGN else OUTSIDE
+    # Whatever it calls itself: what a stranger could have written never stands among the rules.
+    if memory.trust is Trust.FOREIGN:
+        section = OUTSIDE
+    elif not section:
+        section = _SECTION_OF_KIND.get(memory.kind, RELEVANT)
     text = _line(memory, passage or memory.content)
     # The newline before it is part of the cost.
     return _Offer(memory=memory, section=section, text=text, tokens=tokens.count(f"\n{text}"), why=why)
@@ -220,14 +223,16 @@ def _overridden(offers: Sequence[_Offer]) -> dict[UUID, tuple[_Offer, Memory]]:
     losers: dict[UUID, tuple[_Offer, Memory]] = {}
     for offer in offers:
         memory = offer.memory
-        rivals = [rival for rival in keyed.get(memory.key or "", ()) if _is_narrower(rival, memory)]
+        rivals = [rival for rival in keyed.get(memory.key or "", ()) if _overrides(rival, memory)]
         if rivals:
             losers.setdefault(memory.id, (offer, min(rivals, key=lambda rival: rival.scope.breadth)))
     return losers
 
 
-def _is_narrower(rival: Memory, memory: Memory) -> bool:
-    return memory.scope != rival.scope and memory.scope.holds(rival.scope)
+def _overrides(rival: Memory, memory: Memory) -> bool:
+    is_narrower = memory.scope != rival.scope and memory.scope.holds(rival.scope)
+    # A stranger's words override nobody's but a stranger's.
+    return is_narrower and (rival.trust is not Trust.FOREIGN or memory.trust is Trust.FOREIGN)
 
 
 def _once(overridden: Mapping[UUID, object], *lists: list[_Offer]) -> list[list[_Offer]]:

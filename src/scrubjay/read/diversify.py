@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Final
 
 from scrubjay.read.rerank import Ranked
@@ -9,8 +10,8 @@ from scrubjay.read.rerank import Ranked
 ALIKE: Final = 0.8
 """The share of common word pairs from which two texts say the same thing."""
 
-COMPARED: Final = 600
-"""Characters of each text that are compared."""
+COMPARED: Final = 200
+"""Characters of each end of a text that are compared. Longer texts alike at both ends and in length are alike."""
 
 _WORD: Final = re.compile(r"\w+")
 
@@ -30,7 +31,7 @@ def diversify(ranked: Sequence[Ranked], limit: int) -> list[Ranked]:
     for one in ranked:
         if len(taken) == limit:
             break
-        gist = _Gist(one.memory.content[:COMPARED])
+        gist = _Gist(one.memory.content)
         if any(gist.repeats(other) for other in seen):
             behind.append(one)
         else:
@@ -40,20 +41,25 @@ def diversify(ranked: Sequence[Ranked], limit: int) -> list[Ranked]:
 
 
 class _Gist:
-    """What is compared of a text: its pairs of words, and the words that turn its meaning."""
+    """What is compared of a text: its length and its pairs of words."""
 
-    __slots__ = ("pairs", "turning")
+    __slots__ = ("length", "pairs", "words")
 
     def __init__(self, text: str) -> None:
-        words = _WORD.findall(text.lower())
-        self.pairs = set(zip(words, [*words[1:], ""], strict=True))
-        self.turning = {word for word in words if word in _NEGATIONS or not word.isalpha()}
+        ends = text if len(text) <= 2 * COMPARED else f"{text[:COMPARED]} {text[-COMPARED:]}"
+        self.length = len(text)
+        self.words = _WORD.findall(ends.lower())
+        # A text without words, such as one of emoji only, is its own pair.
+        self.pairs = set(pairwise([*self.words, ""])) or {(text, "")}
 
     def repeats(self, other: "_Gist") -> bool:
         """Whether it says what the other says."""
-        mine, theirs = len(self.pairs), len(other.pairs)
-        # The share can be no larger than the ratio of the sizes, and this is cheaper to see.
-        if min(mine, theirs) < ALIKE * max(mine, theirs) or self.turning != other.turning:
+        if min(self.length, other.length) < ALIKE * max(self.length, other.length):
             return False
         common = len(self.pairs & other.pairs)
-        return common >= ALIKE * (mine + theirs - common)
+        alike = common >= ALIKE * (len(self.pairs) + len(other.pairs) - common)
+        return alike and self.turning() == other.turning()
+
+    def turning(self) -> set[str]:
+        """The words that turn the meaning of all others: numbers and negations."""
+        return {word for word in self.words if word in _NEGATIONS or not word.isalpha()}

@@ -18,6 +18,9 @@ Measured on six sets: from 0.7 to 1 the mean R@10 stays within half a point. Bel
 places only words find; above, code search loses, whose words differ from the question's.
 """
 
+LEAST_SPREAD: Final = 0.02
+"""Cosines that lie closer together than this are noise, and are not stretched to look like a judgement."""
+
 DEPTH: Final = 100
 """Memories to ask each retriever for."""
 
@@ -44,9 +47,10 @@ class Candidate:
 def fuse(rankings: Mapping[str, Sequence[Match]], *, depth: int = DEPTH, limit: int = FUSED) -> list[Candidate]:
     """Unite the rankings `meaning`, `words` and `recency`, each best first; return the best `limit`, best first.
 
-    A memory that only one ranking holds stays in. `depth` is how many each retriever was asked for: a shorter ranking
-    is complete, so what it lacks scored nothing; a full one cut off its lowest, so what it lacks scored no more than
-    those. Recency has ranks only: it adds candidates, and it is the order when nothing else is asked for.
+    A memory that only one ranking holds stays in. `depth` is how many each retriever was asked for: a full ranking cut
+    off its lowest, so what it lacks counts as its lowest. A shorter one is complete: what it lacks has none of the
+    words, or has no vector yet and counts as ordinary. Recency has ranks only: it adds candidates, and it is the order
+    when nothing else is asked for.
     """
     columns = {name: rankings[name] for name in ("meaning", "words", "recency") if rankings.get(name)}
     # Row numbers instead of ids: a UUID is slow to hash, and the arithmetic wants plain lists.
@@ -58,7 +62,9 @@ def fuse(rankings: Mapping[str, Sequence[Match]], *, depth: int = DEPTH, limit: 
     signals: list[dict[str, float]] = [{} for _ in rows]
     for name, weight in _SCORED:
         if name in columns:
-            standard = _standardized(columns[name], places[name], len(rows), complete=len(columns[name]) < depth)
+            absent = _absent(name, columns[name], complete=len(columns[name]) < depth)
+            least = LEAST_SPREAD if name == "meaning" else 0.0
+            standard = _standardized(columns[name], places[name], len(rows), absent=absent, least=least)
             totals = [total + weight * score for total, score in zip(totals, standard, strict=True)]
             _note(signals, name, columns[name], places[name], standard)
     for rank, row in enumerate(places.get("recency", ()), 1):
@@ -75,14 +81,23 @@ def fuse(rankings: Mapping[str, Sequence[Match]], *, depth: int = DEPTH, limit: 
     ]
 
 
-def _standardized(matches: Sequence[Match], places: Sequence[int], size: int, *, complete: bool) -> list[float]:
+def _absent(name: str, matches: Sequence[Match], *, complete: bool) -> float:
+    """The score of what a ranking lacks."""
+    if not complete:
+        return min(match.score for match in matches)
+    return 0.0 if name == "words" else sum(match.score for match in matches) / len(matches)
+
+
+def _standardized(
+    matches: Sequence[Match], places: Sequence[int], size: int, *, absent: float, least: float
+) -> list[float]:
     """For each row, how many standard deviations its score lies above the mean of all rows."""
-    values = [0.0 if complete else min(match.score for match in matches)] * size
+    values = [absent] * size
     for row, match in zip(places, matches, strict=True):
         values[row] = match.score
     mean = sum(values) / size
     values = [value - mean for value in values]
-    spread = sqrt(sum([value * value for value in values]) / size)
+    spread = max(least, sqrt(sum([value * value for value in values]) / size))
     return [value / spread for value in values] if spread else values
 
 

@@ -1,6 +1,6 @@
 """The same random operations on two stores have to give the same answers, step by step."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
@@ -103,14 +103,14 @@ class _Twins:
     async def _write(self) -> None:
         drafts = [self._memory() for _ in range(self._random.randint(1, 4))]
         decide = self._random.choice([replace_by_key, replace_by_key, replace_by_key, keep_all])
-        self._ids += [draft.id for draft in drafts]
+        self._note(drafts)
         await self._same(lambda store: store.write(drafts, decide), what=f"write({drafts}, {decide.__name__})")
 
     async def _load(self) -> None:
         rows = [self._memory() for _ in range(self._random.randint(1, 3))]
         if self._random.random() < 0.5:
             rows = [replace(row, generation=1, uses=2).closed(self._clock, because="import") for row in rows]
-        self._ids += [row.id for row in rows]
+        self._note(rows)
         await self._same(lambda store: store.load(rows), what=f"load({rows})")
 
     async def _close(self) -> None:
@@ -197,6 +197,9 @@ class _Twins:
 
     def _scope(self) -> Scope:
         return self._random.choice(SCOPES)
+
+    def _note(self, memories: Sequence[Memory]) -> None:
+        self._ids += [memory.id for memory in memories if memory.id not in self._ids]
 
     def _some_ids(self, most: int = 4) -> list[UUID]:
         known = self._random.sample(self._ids, min(len(self._ids), self._random.randint(1, most)))

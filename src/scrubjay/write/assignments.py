@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-_SEPARATOR: Final = r"""(?P<closing>["'`\])]{0,2})(?P<gap>[ \t]{0,8})(?P<sign>:=|=>|={1,2}|:)[ \t]{0,8}[“‘]?"""
+_SEPARATOR: Final = r"""["'`\])\\]{0,3}(?P<gap>[ \t]{0,8})(?P<sign>:=|=>|={1,2}|:)[ \t]{0,8}[“‘]?"""
 
 # Each begins with a plain set of letters, so that the search leaps from one candidate to the next.
 _PASSWORD_NAME: Final = re.compile(
@@ -40,7 +40,7 @@ _REST: Final = re.compile(r"""[^\s"'`<>(){}\[\],;\\&]*""")
 
 _PLACEHOLDER: Final = re.compile(
     r"""
-    \A (?: \W* | \W*%[sdr]\W* | (.)\1* | <.* | \[.* | \{.* | \$.* | %.* | .*[>}] ) \Z  # ****, <password>, ${PASSWORD}, %s
+    \A (?: \W* | \W*%[sdr]\W* | (.)\1* | <.* | \[.* | \{.* | \$.* | %.* | .*[>}] ) \Z  # ****, <password>, ${TOKEN}
     | \$[\{(] | \{\{ | \*{3} | x{4} | \.{3} | … | \[redacted
     | (?:\A|[^a-z]) (?: your | example | sample | placeholder | change_?me | replace(?:_?me|_with)? | redacted | dummy
         | insert | todo | fixme | required | optional | nullable | env | environ | getenv | vault | secretref | foobar
@@ -135,7 +135,10 @@ def _is_sentence(value: str) -> bool:
 
 def assigned_passwords(text: str) -> Iterator[tuple[int, int]]:
     """Find what is assigned to a name that ends in `password` or a word like it."""
+    done = 0
     for site in _PASSWORD_NAME.finditer(text):
+        if site.start() < done:
+            continue
         quoted = _QUOTED.match(text, site.end())
         if quoted is not None:
             by_equals = site["sign"] != ":"
@@ -148,13 +151,17 @@ def assigned_passwords(text: str) -> Iterator[tuple[int, int]]:
         value = bare["value"].rstrip(".:)")
         from_environment = site["name"].isupper() and site["sign"] == "=" and not site["gap"]
         if _is_bare_password(value) or (from_environment and _is_literal_password(value, by_equals=True)):
-            yield bare.start(), _whole(text, bare.start() + len(value), len(bare["value"]))
+            done = _whole(text, bare.start() + len(value), len(bare["value"]))
+            yield bare.start(), done
 
 
 def assigned_secrets(text: str) -> Iterator[tuple[int, int]]:
     """Find random-looking values that are assigned to a name such as `api_key`, `client_secret` or `token`."""
+    done = 0
     for site in _SECRET_NAME.finditer(text):
-        if not _keeps_secrets(site["name"].lower(), owner=text[max(0, site.start() - 14) : site.start()]):
+        if site.start() < done or not _keeps_secrets(
+            site["name"].lower(), owner=text[max(0, site.start() - 14) : site.start()]
+        ):
             continue
         start = site.end()
         quote = _QUOTED.match(text, start)
@@ -164,11 +171,14 @@ def assigned_secrets(text: str) -> Iterator[tuple[int, int]]:
         if scheme is not None:
             start = scheme.end()
         found = _BARE.match(text, start)
-        if found is None or _is_called(text, found.end()):
+        if quote is not None and " " not in quote["value"]:
+            found = quote
+        if found is None or (found is not quote and _is_called(text, found.end())):
             continue
         value = found["value"].rstrip(".:")
         if len(value) >= 12 and looks_random(value) and not _is_spoken_of(value):
-            yield start, _whole(text, start + len(value), len(found["value"]))
+            done = _whole(text, start + len(value), len(found["value"]))
+            yield start, done
 
 
 def _keeps_secrets(name: str, *, owner: str) -> bool:

@@ -3,6 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Mapping
+from operator import itemgetter
 from typing import Any, Final
 
 from scrubjay.model import Json
@@ -74,8 +75,8 @@ def _clean(redactor: Redactor, value: Any, kinds: set[str]) -> Any:  # noqa: ANN
             return text
         case dict():
             return _clean_dict(redactor, value, kinds)
-        case list():
-            return [_clean(redactor, inner, kinds) for inner in value]
+        case list() | tuple():
+            return type(value)([_clean(redactor, inner, kinds) for inner in value])
         case _:
             return value
 
@@ -91,7 +92,7 @@ def _clean_dict(redactor: Redactor, value: dict[str, Json], kinds: set[str]) -> 
 
 
 def _clean_named(redactor: Redactor, name: str, value: Json, kinds: set[str]) -> Json:
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [_clean_named(redactor, name, inner, kinds) for inner in value]
     clean: Json = _clean(redactor, value, kinds)
     if isinstance(clean, str) and isinstance(value, str) and names_a_credential(name, clean):
@@ -158,7 +159,7 @@ def _touches(span: tuple[int, int, int], placeholders: list[Span]) -> bool:
 
 
 def _within(position: int, spans: list[Span]) -> bool:
-    place = bisect_right(spans, (position, position + 1_000_000)) - 1
+    place = bisect_right(spans, position, key=itemgetter(0)) - 1
     return place >= 0 and position < spans[place][1]
 
 

@@ -55,7 +55,7 @@ def _matching(pattern: str, *, accept: Accept | None = None, flags: int = 0) -> 
 
 def _token(prefix: str, body: str) -> Callable[[str], Iterator[Span]]:
     """Find tokens that begin with a prefix of their own; a row of x, or words in place of one, is not a token."""
-    return _matching(rf"(?<![A-Za-z0-9])(?:{prefix})(?P<body>{body})", accept=_varied)
+    return _matching(rf"(?<![A-Za-z0-9])(?:{prefix})(?:{body})", accept=_varied)
 
 
 def _varied(token: str) -> bool:
@@ -119,6 +119,16 @@ def _mixed(value: str) -> bool:
     )
 
 
+_AWS_ACCESS_KEY: Final = r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}(?![A-Za-z0-9])"
+_FORTY: Final = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
+
+
+def _aws_secrets(text: str) -> Iterator[Span]:
+    """Find forty mixed letters, which mean nothing alone; in a text with an access key they are its other half."""
+    if re.search(_AWS_ACCESS_KEY, text):
+        yield from (match.span() for match in _FORTY.finditer(text) if _mixed(match[0]))
+
+
 def _plugin(module: str, detector: str) -> Callable[[str], Iterator[Span]]:
     """Find what a detector of detect-secrets finds. The library is loaded when a text first calls for it."""
 
@@ -164,16 +174,16 @@ RULES: Final[tuple[Rule, ...]] = (
         ("hooks.slack.com",),
         _matching(r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9_/]{20,})"),
     ),
+    Rule("aws-access-key", ("AKIA", "ASIA", "ABIA", "ACCA"), _matching(_AWS_ACCESS_KEY)),
+    Rule("aws-secret-key", ("AKIA", "ASIA"), _aws_secrets),
     Rule(
-        "aws-access-key",
-        ("AKIA", "ASIA", "ABIA", "ACCA"),
-        _matching(r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}(?![A-Za-z0-9])"),
-    ),
-    Rule(
-        # Forty letters mean nothing alone; beside an access key they are its other half.
         "aws-secret-key",
-        ("AKIA", "ASIA"),
-        _matching(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])", accept=_mixed),
+        ("secret",),
+        _matching(
+            r"""secret[ _-]?access[ _-]?key["'\\]{0,3}\s{0,4}[:=]\s{0,4}["'\\]{0,2}(?P<secret>[A-Z0-9/+]{40})(?![A-Z0-9/+=])""",
+            flags=re.IGNORECASE,
+        ),
+        needs=":=",
     ),
     Rule("google-key", ("AIza",), _token("AIza", rf"{_WORD}{{35}}(?!{_WORD})")),
     Rule("google-token", ("ya29.", "GOCSPX-"), _token(r"ya29\.|GOCSPX-", rf"{_WORD}{{20,}}")),

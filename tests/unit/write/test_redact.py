@@ -151,12 +151,14 @@ def test_every_string_of_a_write_is_cleaned():
         "reason": f"told {token}",
         "key": None,
         "importance": 0.5,
+        "derived_from": (token, 7),
         "data": {"list": ["fine", {"deep": [token]}], token: 1, "count": 3, "on": True, "none": None},
     }
     clean, kinds = redacted(redactor, fields)
 
     assert token not in json.dumps(clean)
     assert kinds == ("github-token",)
+    assert clean["derived_from"] == ("[redacted:github-token]", 7)
     assert clean["content"] == "use [redacted:github-token]"
     assert clean["source"] == "https://jay:[redacted:github-token]@example.org/a"
     assert clean["data"]["list"] == ["fine", {"deep": ["[redacted:github-token]"]}]

@@ -93,13 +93,10 @@ class MemoryStore(MemoryGenerations):
 
     async def versions(self, scope: Scope, *, id: UUID | None = None, key: str | None = None) -> list[Memory]:
         """Return the versions that a reader in the scope sees, oldest first."""
-        seen = {memory.id: memory for memory in self._memories.values() if scope.sees(memory.scope)}
-        if id is None:
-            return [memory for memory in seen.values() if key is not None and memory.key == key]
-        if id not in seen:
-            return []
-        chain = {id} | _before(id, seen) | _after(id, seen)
-        return [memory for memory in seen.values() if memory.id in chain]
+        seen = [memory for memory in self._memories.values() if scope.sees(memory.scope)]
+        if key is not None:
+            return [memory for memory in seen if memory.key == key]
+        return _versions(id, seen) if id is not None else []
 
     async def neighbours(self, scope: Scope, memory: Memory, *, before: int, after: int) -> list[Memory]:
         """Return the believed memories just before and after it in its own session, in order, without itself."""
@@ -155,6 +152,11 @@ class MemoryStore(MemoryGenerations):
         gone = [memory.id for memory in self._held(scope, ids)]
         for one in gone:
             self._delete(one)
+        for memory in list(self._memories.values()):
+            left = tuple(source for source in memory.derived_from if source not in gone)
+            if memory.superseded_by in gone or left != memory.derived_from:
+                by = None if memory.superseded_by in gone else memory.superseded_by
+                self._put(replace(memory, superseded_by=by, derived_from=left))
         return gone
 
     async def pending(self, generation: int, *, limit: int) -> list[Memory]:
@@ -295,17 +297,11 @@ def _slots(memory: Memory) -> Iterator[_Slot]:
         yield memory.scope, memory.key
 
 
-def _before(id: UUID, seen: dict[UUID, Memory]) -> set[UUID]:
-    found = {id}
-    while more := {one.id for one in seen.values() if one.superseded_by in found} - found:
-        found |= more
-    return found
-
-
-def _after(id: UUID, seen: dict[UUID, Memory]) -> set[UUID]:
+def _versions(id: UUID, seen: Sequence[Memory]) -> list[Memory]:
+    """Those that lead to this id, or from it, by one having replaced the other."""
     found: set[UUID] = set()
-    following: UUID | None = id
-    while following is not None and following in seen and following not in found:
-        found.add(following)
-        following = seen[following].superseded_by
-    return found
+    linked: set[UUID | None] = {id}
+    while more := [one for one in seen if one.id not in found and (one.id in linked or one.superseded_by in linked)]:
+        found |= {one.id for one in more}
+        linked |= {name for one in more for name in (one.id, one.superseded_by) if name is not None}
+    return [one for one in seen if one.id in found]

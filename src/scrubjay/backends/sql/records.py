@@ -41,13 +41,13 @@ class SqlRecords:
         """Store exactly these rows; one whose id is stored is left alone."""
 
         def work(connection: Connection) -> int:
-            unique = {memory.id: memory for memory in memories_}
+            unique = {memory.id: memory for memory in reversed(memories_)}
             known = {
                 found
                 for page in _pages(list(unique))
                 for found in connection.execute(select(_COLUMN.id).where(_COLUMN.id.in_(page))).scalars()
             }
-            new = [memory for memory in unique.values() if memory.id not in known]
+            new = [unique.pop(memory.id) for memory in memories_ if memory.id in unique and memory.id not in known]
             writing.insert(connection, new, interned(connection, {memory.scope for memory in new}))
             return len(new)
 
@@ -99,7 +99,7 @@ class SqlRecords:
         )
 
         def work(connection: Connection) -> Counts:
-            kinds: dict[str, int] = dict(connection.execute(matching.group_by(_COLUMN.kind)).tuples().all())
+            kinds = {kind: number for kind, number in connection.execute(matching.group_by(_COLUMN.kind))}  # noqa: C416 -- rows are not pairs to a type checker
             versions, places = connection.execute(whole).one()
             return Counts(
                 current=sum(kinds.values()), versions=versions, scopes=places, kinds=dict(sorted(kinds.items()))

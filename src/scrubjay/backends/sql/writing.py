@@ -154,7 +154,7 @@ def _with_positions(connection: Connection, opened: Sequence[Memory], numbers: d
         .where(column.scope_id.in_(waiting), column.position.is_not(None))
         .group_by(column.scope_id)
     )
-    last: dict[int, int] = dict(connection.execute(statement).tuples().all())
+    last: dict[int, int] = {scope_id: position for scope_id, position in connection.execute(statement)}  # noqa: C416 -- rows are not pairs to a type checker
     placed: list[Memory] = []
     for memory in opened:
         number = numbers[memory.scope]

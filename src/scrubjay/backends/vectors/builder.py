@@ -37,7 +37,7 @@ class Builder:
         if matrix is None or self._stop.is_set() or rows.state(connection) != (partition.change, partition.epoch):
             return  # Somebody wrote just now: a later search will ask again.
         partition.building = True
-        source = source_of(matrix, partition.change)
+        source = source_of(matrix, partition.change, partition.epoch)
         # A daemon, so that a program that ends without shutting the memory does not wait for a graph.
         thread = Thread(target=self._work, args=(partition, source, buried), name="scrubjay-graph", daemon=True)
         self._threads.add(thread)
@@ -48,9 +48,9 @@ class Builder:
         if self._snapshots is None:
             return
         for tenant in tenants:
-            self._snapshots.forget(tenant=tenant)
+            self._snapshots.forget_tenant(tenant)
         if generation is not None:
-            self._snapshots.forget(generation=generation)
+            self._snapshots.forget_generation(generation)
 
     def shut(self) -> None:
         """Stop what is being built, and wait until it has stopped."""
@@ -66,7 +66,7 @@ class Builder:
             partition.building = False
 
     def _give(self, partition: Partition, source: Source, buried: int) -> None:
-        generation, tenant, epoch = partition.generation, partition.tenant, partition.epoch
+        generation, tenant, epoch = partition.generation, partition.tenant, source.epoch
         if self._snapshots is not None and partition.graph is None:
             found = self._snapshots.find(generation, tenant, dimensions=source.codes.shape[1], epoch=epoch)
             if found is not None and found[1] <= source.change:
@@ -81,14 +81,11 @@ class Builder:
         try:
             self._snapshots.keep(index, generation, tenant, epoch=epoch, change=source.change)
             # What was removed while we built is in the graph, and whoever removed it found no snapshot to delete.
-            if self._database.transact(None, lambda connection: _removals(connection), immediate=False) != (
-                buried,
-                epoch,
-            ):
-                self._snapshots.forget(tenant=tenant)
+            if self._database.transact(None, _removals, immediate=False) != (buried, epoch):
+                self._snapshots.forget_tenant(tenant)
         except (OSError, RuntimeError, Unavailable) as error:
             # RuntimeError is how usearch reports a full disk. The graph works without a snapshot.
-            self._snapshots.forget(tenant=tenant)
+            self._snapshots.forget_tenant(tenant)
             log.warning("graph snapshot not kept", tenant=tenant, error=str(error))
 
 

@@ -188,7 +188,7 @@ class EmbeddedVectors:
         """The matrix to search in, with every change that was committed when the search began."""
         change, epoch = rows.state(connection)
         matrix = partition.matrix
-        if matrix is None or partition.epoch < epoch:
+        if matrix is None or partition.epoch < epoch or (not len(matrix) and matrix.dimensions != dimensions):
             whole = Filter(scope=Scope(tenant=partition.tenant))
             narrow = self._narrow(connection, partition, filter, among, whole)
             if narrow is not None:
@@ -203,6 +203,7 @@ class EmbeddedVectors:
             partition.change = change
             if matrix.dead > max(1_000, len(matrix) // 4):
                 partition.matrix = matrix = matrix.compacted()
+        matrix.check_dimensions(dimensions)
         return matrix
 
     def _narrow(

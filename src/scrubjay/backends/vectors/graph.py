@@ -27,7 +27,7 @@ LEAST_SHARE: Final = 0.1
 """Below this share of rows that a filter keeps, scanning them is quicker than a graph full of others."""
 
 STEP: Final = 4
-"""How many rows are added at a time: adding holds the interpreter, and a search should not wait a millisecond for it."""
+"""How many rows are added at a time: adding holds the interpreter, and searches should hardly notice."""
 
 PAUSE: Final = 0.0002
 """A sleep, however short, hands the interpreter to whoever waits for it."""
@@ -35,18 +35,19 @@ PAUSE: Final = 0.0002
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What a graph is built from: rows that were live at a change number."""
+    """What a graph is built from: rows that were live at a change number of an epoch."""
 
     change: int
+    epoch: int
     labels: NDArray[np.int64]
     codes: NDArray[np.int8]
     slots: Slots
 
 
-def source_of(matrix: Matrix, change: int) -> Source:
+def source_of(matrix: Matrix, change: int, epoch: int) -> Source:
     """Take what the matrix holds now. The rows themselves are not copied: they stay as they are for good."""
     slots = np.flatnonzero(matrix.live.all)
-    return Source(change, matrix.rows.all[slots], matrix.codes.all, slots)
+    return Source(change, epoch, matrix.rows.all[slots], matrix.codes.all, slots)
 
 
 def build(source: Source, stop: Event) -> "Index | None":
@@ -111,5 +112,6 @@ class Graph:
         """Where the rows with these labels are; those that are gone or have changed since are left out."""
         places = np.searchsorted(self._labels, labels)
         places[places == len(self._labels)] = 0
-        slots = self._slots[places]
-        return slots[(self._labels[places] == labels) & self.matrix.present.all[slots]]
+        slots: Slots = self._slots[places]
+        known: Slots = slots[(self._labels[places] == labels) & self.matrix.present.all[slots]]
+        return known

@@ -121,7 +121,7 @@ class Matrix:
         self.codes = Growing(np.int8, dimensions)
         self.halves = Growing(np.float16, dimensions)
         self.scales = Growing(np.float32)
-        self.lengths = Growing(np.float32)
+        self.lengths = Growing(np.float64)
         self.rows = Growing(np.int64)
         self.changes = Growing(np.int64)
         self.ids = Growing(np.uint8, 16)
@@ -153,6 +153,14 @@ class Matrix:
         columns = (column.size for column in vars(self).values() if isinstance(column, Growing))
         return sum(columns) + 200 * len(self._slots)
 
+    def check_dimensions(self, dimensions: int) -> None:
+        """Refuse a vector of another size."""
+        if dimensions != self.dimensions:
+            raise InvalidInput(
+                f"vectors of {dimensions} and of {self.dimensions} dimensions cannot be compared: ask with the model "
+                "that made this generation"
+            )
+
     def unknown_scopes(self, chunk: Iterable[Sequence[Any]]) -> list[int]:
         """The scope numbers in these rows whose names have not been told yet."""
         return list({row[5] for row in chunk} - self._scope_codes.keys())
@@ -177,6 +185,7 @@ class Matrix:
         if not columns:
             return
         rows, changes, ids, starts, stops, scopes, kinds, live, begins, ends, blobs = columns
+        # `live` comes last: a thread that looks at as many rows as it has finds all of each.
         self._append_vectors(blobs)
         self.rows.extend(rows)
         self.changes.extend(changes)
@@ -195,11 +204,8 @@ class Matrix:
 
     def _append_vectors(self, blobs: Sequence[bytes]) -> None:
         joined = b"".join(blobs)
-        if len(joined) != len(blobs) * self.dimensions * 2 or any(len(blob) != len(blobs[0]) for blob in blobs):
-            sizes = " and ".join(sorted({str(len(blob) // 2) for blob in blobs}))
-            raise InvalidInput(
-                f"the question has {self.dimensions} dimensions, the stored vectors {sizes}: one model made neither"
-            )
+        for width in {len(blob) for blob in blobs}:
+            self.check_dimensions(width // 2)
         halves = np.frombuffer(joined, dtype="<f2").reshape(len(blobs), self.dimensions)
         exact = halves.astype(np.float64)
         lengths = np.linalg.norm(exact, axis=1)
@@ -298,7 +304,8 @@ class Matrix:
 
     def share(self, filter: Filter, *, now: int) -> float:
         """About what part of all rows `chosen` would keep, by a sample."""
-        sample = np.linspace(0, len(self) - 1, num=min(len(self), SAMPLE), dtype=np.intp)
+        # Steps of an odd size around the rows: spread out, and in step with nothing that rows are likely to repeat.
+        sample = np.arange(SAMPLE) * 2_654_435_761 % len(self)
         return float(self.admits(filter, sample, now=now).mean())
 
     def nearest(self, asked: Question, slots: Slots, limit: int) -> list[Match]:
@@ -324,7 +331,7 @@ class Matrix:
         return np.flatnonzero(scores >= self._least(scores, slots, limit) - slack)
 
     def _least(self, scores: NDArray[Any], slots: Slots, limit: int) -> float:
-        """A score that rows of `limit` memories or more reach, as high as is cheap to find; -inf when there are fewer."""
+        """A score that rows of `limit` memories or more reach, as high as is cheap to find; -inf if there are fewer."""
         tops = _heap_tops(scores, limit)
         take = limit
         while take < len(scores):

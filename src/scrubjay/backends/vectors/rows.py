@@ -177,7 +177,7 @@ def bury(connection: Connection, ids: Sequence[UUID]) -> set[str]:
 def _bury(connection: Connection, change: int, which: ColumnElement[bool]) -> None:
     if connection.dialect.name == "sqlite":
         # Without this, the bytes of the vector would stay in the file until the space is used again.
-        connection.exec_driver_sql("PRAGMA secure_delete = ON")
+        connection.exec_driver_sql("PRAGMA secure_delete = ON").close()
     found = connection.execute(update(vectors).where(which).values(vector=None, live=False, change=change)).rowcount
     if found:
         _count_tombstones(connection, found)

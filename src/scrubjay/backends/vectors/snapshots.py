@@ -91,10 +91,16 @@ class Snapshots:
         if before is not None:
             (self._folder / before.file).unlink(missing_ok=True)
 
-    def forget(self, *, generation: int | None = None, tenant: str | None = None) -> None:
-        """Delete the snapshots of a generation or of a tenant, since they hold what is to be gone."""
-        name = f"{'*' if generation is None else generation}-{'*' if tenant is None else _digest(tenant)}*"
-        for path in self._folder.glob(name):
+    def forget_generation(self, generation: int) -> None:
+        """Delete what was kept of a generation."""
+        self._delete(f"{generation}-*")
+
+    def forget_tenant(self, tenant: str) -> None:
+        """Delete what was kept of a tenant, in every generation."""
+        self._delete(f"*-{_digest(tenant)}*")
+
+    def _delete(self, pattern: str) -> None:
+        for path in self._folder.glob(pattern):
             path.unlink(missing_ok=True)
 
     def _path(self, generation: int, tenant: str) -> Path:

@@ -97,12 +97,6 @@ class KeepingSuite:
         )
         assert await store.derived(a_scope(), [one]) == [other]
 
-    async def test_derived_outlives_its_source(self, store: Records) -> None:
-        [source] = await told(store, a_memory())
-        [child] = await told(store, a_memory("Child", derived_from=(source.id,)))
-        await store.purge(a_scope(), [source.id])
-        assert await store.derived(a_scope(), [source.id]) == [child.id]
-
     async def test_purge_leaves_nothing(self, store: Records) -> None:
         stored = await told(store, *(a_memory(f"Secret {place}", key=f"k:{place}") for place in range(4)))
         gone = [stored[1].id, stored[2].id]
@@ -134,7 +128,19 @@ class KeepingSuite:
         drafts = [a_memory(content, key="k", created_at=NOW + day * DAY) for day, content in enumerate("abc")]
         await store.write(drafts, replace_by_key)
         await store.purge(a_scope(), [drafts[1].id])
-        assert [memory.content for memory in await store.versions(a_scope(), key="k")] == ["a", "c"]
+        first, last = await store.versions(a_scope(), key="k")
+        assert (first.content, first.superseded_by, last.content) == ("a", None, "c")
+        assert first.superseded_at is not None
+        assert await store.versions(a_scope(), id=last.id) == [last]
+
+    async def test_what_was_made_from_the_purged_does_not_name_it_any_more(self, store: Records) -> None:
+        source, other = await told(store, *some_memories(2))
+        [child] = await told(store, a_memory("Child", derived_from=(source.id, other.id)))
+        await store.purge(a_scope(), [source.id])
+        [left] = await store.get(a_scope(), [child.id])
+        assert left.derived_from == (other.id,)
+        assert await store.derived(a_scope(), [source.id]) == []
+        assert await store.derived(a_scope(), [other.id]) == [child.id]
 
     async def test_purging_five_thousand(self, store: Records) -> None:
         drafts = some_memories(5_000)

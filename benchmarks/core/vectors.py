@@ -1,0 +1,189 @@
+"""The embedded vector engine, measured: writing, loading, searching, and the graph of large tenants.
+
+    python benchmarks/core/vectors.py 10000 100000
+    python benchmarks/core/vectors.py 200000 --graph
+    python benchmarks/core/vectors.py 100000 --vectors embeddings.npy
+
+Without `--vectors` (a matrix of unit rows saved by NumPy) the vectors are made up, with topics and a common part as
+embedding models have them. Every answer is compared with the exact one in double precision.
+"""
+
+import argparse
+import asyncio
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.schema import metadata
+from scrubjay.backends.vectors.embedded import EmbeddedVectors
+from scrubjay.backends.vectors.matrix import question
+from scrubjay.model import Filter, Scope, new_id
+from scrubjay.ports import Entry
+
+NOW = datetime(2026, 1, 15, tzinfo=UTC)
+EVERYWHERE = Filter(scope=Scope())
+NARROW = Filter(scope=Scope(user="u-5"), reach="holds")
+USERS = 100
+LIMIT = 10
+
+
+def made_up(many: int, dimensions: int) -> np.ndarray:
+    generator = np.random.default_rng(1)
+    topics = generator.standard_normal((1_000, dimensions), dtype=np.float32)
+    rows = np.empty((many, dimensions), dtype=np.float32)
+    for start in range(0, many, 10_000):
+        some = rows[start : start + 10_000]
+        some[:] = generator.standard_normal(some.shape, dtype=np.float32) + 0.2
+        some += topics[generator.integers(0, len(topics), len(some))]
+        some /= np.linalg.norm(some, axis=1, keepdims=True)
+    return rows
+
+
+def questions_from(rows: np.ndarray, many: int) -> np.ndarray:
+    """Vectors near to stored ones, as a question is near to its answer."""
+    generator = np.random.default_rng(2)
+    chosen = rows[generator.integers(0, len(rows), many)]
+    noise = generator.standard_normal(chosen.shape, dtype=np.float32) / np.sqrt(rows.shape[1])
+    near = chosen + 0.8 * noise
+    return near / np.linalg.norm(near, axis=1, keepdims=True)
+
+
+def exact_answers(rows: np.ndarray, ids: list, asked: np.ndarray) -> list[set]:
+    halves = rows.astype(np.float16)
+    answers = []
+    for vector in asked:
+        scores = np.concatenate(
+            [halves[start : start + 10_000].astype(np.float32) @ vector for start in range(0, len(halves), 10_000)]
+        )
+        answers.append({ids[place] for place in np.argpartition(scores, -LIMIT)[-LIMIT:]})
+    return answers
+
+
+async def timed(engine: EmbeddedVectors, asked: np.ndarray, filter: Filter) -> tuple[list[float], list[set]]:
+    times, answers = [], []
+    for vector in asked:
+        start = time.perf_counter()
+        matches = await engine.search(1, vector, filter, now=NOW, limit=LIMIT)
+        times.append((time.perf_counter() - start) * 1_000)
+        answers.append({match.id for match in matches})
+    return times, answers
+
+
+def recall(answers: list[set], truth: list[set]) -> float:
+    return float(np.mean([len(one & other) / LIMIT for one, other in zip(answers, truth, strict=True)]))
+
+
+def spread(times: list[float]) -> str:
+    return f"{np.percentile(times, 50):.2f} / {np.percentile(times, 95):.2f}"
+
+
+async def measure(rows: np.ndarray, table: Table, folder: Path, *, graph: bool) -> None:
+    many = len(rows)
+    database = Database(f"sqlite:///{folder}/{many}.db")
+    await database.write(metadata.create_all)
+    writer = EmbeddedVectors(database, graph_from=many + 1)
+    entries = [
+        Entry(
+            id=new_id(),
+            scope=Scope(user=f"u-{place % USERS}"),
+            kind="fact",
+            live=True,
+            since=NOW - timedelta(days=1),
+            until=None,
+            spans=((0, 100),),
+            vectors=rows[place : place + 1],
+        )
+        for place in range(many)
+    ]
+    start = time.perf_counter()
+    for place in range(0, many, 2_000):
+        await writer.upsert(1, entries[place : place + 2_000])
+    written = many / (time.perf_counter() - start)
+    ids = [entry.id for entry in entries]
+    del entries
+
+    asked = questions_from(rows, 200)
+    truth = exact_answers(rows, ids, asked)
+    narrow_truth = exact_answers(rows[5::USERS], ids[5::USERS], asked)
+
+    start = time.perf_counter()
+    await EmbeddedVectors(database, graph_from=many + 1).search(1, asked[0], NARROW, now=NOW, limit=LIMIT)
+    cold = (time.perf_counter() - start) * 1_000
+
+    engine = EmbeddedVectors(database, graph_from=many if graph else many + 1)
+    before = psutil.Process().memory_info().rss
+    start = time.perf_counter()
+    await engine.search(1, asked[0], EVERYWHERE, now=NOW, limit=LIMIT)
+    loaded = time.perf_counter() - start
+    memory = (psutil.Process().memory_info().rss - before) / 2**20
+
+    hops = []
+    for _ in range(200):
+        start = time.perf_counter()
+        await database.read(lambda connection: None)
+        hops.append((time.perf_counter() - start) * 1_000)
+    wide, wide_answers = await timed(engine, asked, EVERYWHERE)
+    narrow, narrow_answers = await timed(engine, asked, NARROW)
+    partition = engine._partitions[1, "default"]
+    matrix = partition.matrix
+    everything = matrix.chosen(EVERYWHERE, now=2**62)
+    looked_at = np.mean([len(matrix._worth_a_look(question(vector), everything, LIMIT)) for vector in asked[:50]])
+    figures = [
+        ("written, rows/s", f"{written:,.0f}"),
+        (
+            "file, MB",
+            f"{sum(path.stat().st_size for path in folder.glob(f'{many}.db*') if path.is_file()) / 2**20:.0f}",
+        ),
+        ("first narrow search of a new process, ms", f"{cold:.1f}"),
+        ("loading the tenant, s", f"{loaded:.2f}"),
+        ("memory of the tenant, MB", f"{memory:.0f}"),
+        ("an empty read transaction, ms p50 / p95", spread(hops)),
+        ("search of all, ms p50 / p95", spread(wide)),
+        ("  rows scored twice", f"{looked_at:.0f}"),
+        ("  recall@10", f"{recall(wide_answers, truth):.4f}"),
+        ("search of 1 %, ms p50 / p95", spread(narrow)),
+        ("  recall@10", f"{recall(narrow_answers, narrow_truth):.4f}"),
+    ]
+    if graph:
+        start = time.perf_counter()
+        times = []
+        while partition.building:
+            times += (await timed(engine, asked[:5], EVERYWHERE))[0]
+            await asyncio.sleep(0.2)
+        figures.append(("graph, s", f"{time.perf_counter() - start:.1f}"))
+        figures.append(("search of all meanwhile, ms p50 / p95", spread(times)))
+        times, answers = await timed(engine, asked, EVERYWHERE)
+        figures.append(("search of all by the graph, ms p50 / p95", spread(times)))
+        figures.append(("  recall@10", f"{recall(answers, truth):.4f}"))
+    for name, figure in figures:
+        table.add_row(f"{many:,}", name, figure)
+    table.add_section()
+    await engine.shut()
+    await writer.shut()
+    await database.shut()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sizes", nargs="*", type=int, default=[10_000, 100_000], help="rows; default 10000 100000")
+    parser.add_argument("--dimensions", type=int, default=384)
+    parser.add_argument("--vectors", type=Path, help="a NumPy file of unit rows to use instead of made-up ones")
+    parser.add_argument("--graph", action="store_true", help="also build a graph, and search by it")
+    given = parser.parse_args()
+    rows = np.load(given.vectors) if given.vectors else made_up(max(given.sizes), given.dimensions)
+    table = Table("rows", "what", "figure", title=f"Embedded vectors, {rows.shape[1]} dimensions, best {LIMIT}")
+    with tempfile.TemporaryDirectory(prefix="scrubjay-vectors-") as folder:
+        for size in given.sizes:
+            asyncio.run(measure(rows[:size], table, Path(folder), graph=given.graph))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,97 @@
+"""Where a command works: the store that it opens, and the scope that it names there."""
+
+import sys
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from scrubjay.doors.cli.verb import Options
+from scrubjay.model import PLACE_NAMES, Where
+
+if TYPE_CHECKING:
+    from scrubjay.settings import Settings
+    from scrubjay.sync import SyncScrubjay
+
+_STORE = "Store"
+_SCOPE = "Scope"
+
+
+@dataclass(frozen=True, kw_only=True)
+class House(Options):
+    """Which store, for commands that concern all of it."""
+
+    home: Annotated[
+        Path | None, typer.Option(help="The folder of the store. [default: SCRUBJAY_HOME]", rich_help_panel=_STORE)
+    ] = None
+    tenant: Annotated[
+        str | None, typer.Option(help="The tenant. [default: SCRUBJAY_TENANT]", rich_help_panel=_STORE)
+    ] = None
+
+    @property
+    def given(self) -> dict[str, object]:
+        """The settings that were given on the command line."""
+        return {name: value for name in ("home", "tenant") if (value := getattr(self, name)) is not None}
+
+    def settings(self, **given: object) -> "Settings":
+        """What the environment and the command line say. A command ends before anything could run in the background."""
+        from scrubjay.settings import read_settings  # noqa: PLC0415 -- pydantic takes a while; --help needs none of it
+
+        return read_settings(**self.given, background=False, **given)
+
+    @contextmanager
+    def opened(self) -> Iterator["SyncScrubjay"]:
+        """Open the store, and close it whatever happens."""
+        from scrubjay import wiring  # noqa: PLC0415 -- loads the database and the model's library; --help needs none
+
+        log_to_standard_error()
+        with wiring.open(**self.given, background=False) as jay:  # type: ignore[arg-type]  # home and tenant, by name
+            yield jay
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place(House):
+    """Which store, and which scope in it. What is not named is open."""
+
+    user: Annotated[str | None, typer.Option("--user", "-u", help="Whose it is.", rich_help_panel=_SCOPE)] = None
+    project: Annotated[
+        str | None, typer.Option("--project", "-p", help="Which project it is about.", rich_help_panel=_SCOPE)
+    ] = None
+    agent: Annotated[str | None, typer.Option("--agent", "-a", help="Which agent's.", rich_help_panel=_SCOPE)] = None
+    session: Annotated[
+        str | None, typer.Option("--session", "-s", help="Which conversation.", rich_help_panel=_SCOPE)
+    ] = None
+    workflow: Annotated[
+        str | None, typer.Option("--workflow", "-w", help="Which run of a workflow.", rich_help_panel=_SCOPE)
+    ] = None
+
+    @property
+    def where(self) -> Where:
+        """The scope as keywords of a verb."""
+        return {name: getattr(self, name) for name in PLACE_NAMES}  # type: ignore[return-value,misc]  # those of Where
+
+    def __str__(self) -> str:
+        named = [f"{name}={value}" for name, value in self.where.items() if value is not None]
+        return " ".join(named) or "the whole store"
+
+
+def log_to_standard_error() -> None:
+    """Let warnings of the library reach people as one line each, away from what a program reads."""
+    import structlog  # noqa: PLC0415 -- only commands that open a store can be warned
+
+    structlog.configure(
+        processors=[_as_line],
+        wrapper_class=structlog.make_filtering_bound_logger("warning"),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+
+
+def _as_line(_: object, level: str, event: MutableMapping[str, Any]) -> str:
+    said = event.pop("event", "")
+    details: Mapping[str, Any] = event
+    about = ", ".join(f"{name} {value}" for name, value in details.items())
+    return f"{level}: {said} ({about})" if about else f"{level}: {said}"

@@ -1,0 +1,202 @@
+"""What comes back, as the OpenAPI document describes it and as it is checked before it leaves."""
+
+from datetime import datetime
+from typing import Any, Literal, Self
+from uuid import UUID
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from scrubjay import model
+from scrubjay.model.portable import to_json
+
+_EXAMPLE: dict[str, Any] = {
+    "id": "01970a3c-5e1f-7c3a-9f0e-2b7d5a1c4e88",
+    "kind": "preference",
+    "content": "Prefers tabs over spaces",
+    "user": "u-42",
+    "key": "pref:indent",
+    "importance": 0.5,
+    "trust": "told",
+    "created_at": "2026-03-01T12:00:00.000000Z",
+    "valid_from": "2026-03-01T12:00:00.000000Z",
+    "uses": 0,
+}
+
+
+class Memory(BaseModel):
+    """What, where and when. What is empty is left out."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
+
+    id: UUID
+    kind: str
+    content: str
+    user: str | None = None
+    project: str | None = None
+    agent: str | None = None
+    session: str | None = None
+    workflow: str | None = None
+    key: str | None = None
+    data: dict[str, JsonValue] | None = None
+    importance: float
+    trust: str
+    source: str | None = None
+    author: str | None = None
+    reason: str | None = None
+    derived_from: list[UUID] | None = None
+    redacted: list[str] | None = Field(None, description="The kinds of secret that were taken out of it.")
+    position: int | None = Field(None, description="Its place in its session.")
+    created_at: datetime = Field(description="Since when we believe it.")
+    valid_from: datetime = Field(description="Since when it holds in the world.")
+    valid_to: datetime | None = None
+    expires_at: datetime | None = None
+    superseded_at: datetime | None = Field(None, description="Since when we do not believe it any more.")
+    superseded_by: UUID | None = None
+    closed_because: str | None = None
+    uses: int
+    used_at: datetime | None = None
+
+    @classmethod
+    def of(cls, memory: model.Memory) -> Self:
+        """The memory as every door writes it."""
+        return cls.model_validate(to_json(memory))
+
+
+class Remembered(BaseModel):
+    """What became of one thing that was told."""
+
+    outcome: Literal["stored", "unchanged", "superseded"] = Field(
+        description="`stored` as new, `unchanged` because it was known, or it `superseded` an earlier version."
+    )
+    replaced: UUID | None = Field(None, description="The version that it superseded.")
+    memory: Memory
+
+    @classmethod
+    def of(cls, remembered: model.Remembered) -> Self:
+        """The outcome with its memory."""
+        return cls(
+            outcome=remembered.outcome, replaced=remembered.replaced, memory=Memory.of(remembered.memory)
+        )
+
+
+class Hit(BaseModel):
+    """One answer, and why it is one."""
+
+    memory: Memory
+    score: float = Field(description="How well it fits, from 0 to 1. It orders the hits of one answer.")
+    similarity: float | None = Field(description="How close in meaning, from 0 to 1; null when it was not compared.")
+    why: str = Field(examples=["close in meaning (0.55) · words: indent"])
+    passage: str | None = Field(description="The part of a long memory that was found.")
+    signals: dict[str, float] | None = Field(None, description="With `explain`: all that went into the score.")
+
+    @classmethod
+    def of(cls, hit: model.Hit) -> Self:
+        """The hit with its memory."""
+        explained = {"signals": dict(hit.signals)} if hit.signals else {}
+        return cls(
+            memory=Memory.of(hit.memory),
+            score=hit.score,
+            similarity=hit.similarity,
+            why=hit.why,
+            passage=hit.passage,
+            **explained,
+        )
+
+
+class Hits(BaseModel):
+    """The answers to one question, best first."""
+
+    hits: list[Hit]
+    degraded: list[str] = Field(description="Parts that could not take part: what is here is right, but there may be more.")
+    milliseconds: float
+
+    @classmethod
+    def of(cls, hits: model.Hits) -> Self:
+        """All hits."""
+        return cls(
+            hits=[Hit.of(hit) for hit in hits], degraded=list(hits.degraded), milliseconds=round(hits.milliseconds, 3)
+        )
+
+
+class ContextItem(BaseModel):
+    """One memory in a context."""
+
+    memory: Memory
+    section: str
+    tokens: int
+    why: str
+
+    @classmethod
+    def of(cls, item: model.ContextItem) -> Self:
+        """The item with its memory."""
+        return cls(memory=Memory.of(item.memory), section=item.section, tokens=item.tokens, why=item.why)
+
+
+class Context(BaseModel):
+    """What an agent should know before it acts, within its budget."""
+
+    text: str
+    tokens: int
+    budget: int
+    items: list[ContextItem]
+    left_out: list[ContextItem] = Field(description="What would have come next.")
+    degraded: list[str]
+
+    @classmethod
+    def of(cls, context: model.Context) -> Self:
+        """The whole context."""
+        return cls(
+            text=context.text,
+            tokens=context.tokens,
+            budget=context.budget,
+            items=[ContextItem.of(item) for item in context.items],
+            left_out=[ContextItem.of(item) for item in context.left_out],
+            degraded=list(context.degraded),
+        )
+
+
+class Page(BaseModel):
+    """Some memories, and where the next page begins."""
+
+    memories: list[Memory]
+    next: UUID | None = Field(description="Give it as `after` for the next page; null when this was the last.")
+
+
+class ForgetReceipt(BaseModel):
+    """Proof of what was forgotten."""
+
+    ids: list[UUID]
+    derived: list[UUID] = Field(description="What was made from it, and went with it.")
+    purged: bool = Field(description="Whether it is gone for good, or only closed.")
+    at: datetime
+    remaining: dict[str, int] = Field(description="After a purge: traces left in each store, counted again.")
+
+    @classmethod
+    def of(cls, receipt: model.ForgetReceipt) -> Self:
+        """The whole receipt."""
+        return cls(
+            ids=list(receipt.ids),
+            derived=list(receipt.derived),
+            purged=receipt.purged,
+            at=receipt.at,
+            remaining=dict(receipt.remaining),
+        )
+
+
+class Health(BaseModel):
+    """Whether the process answers."""
+
+    status: Literal["alive"] = "alive"
+
+
+class Readiness(BaseModel):
+    """Whether requests can be served, and how well."""
+
+    status: Literal["ready", "degraded"]
+    stores: dict[str, str] = Field(examples=[{"records": "ok", "vectors": "ok"}])
+
+
+class Version(BaseModel):
+    """Which Scrubjay this is."""
+
+    version: str = Field(examples=["0.1.0"])

@@ -1,0 +1,149 @@
+"""Errors as problem details (RFC 9457): which field, its value, and the remedy."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, ClassVar
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+
+from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.model.checks import shown
+
+MEDIA_TYPE = "application/problem+json"
+
+_SECTIONS = ("body", "query", "path", "one", "many")
+"""Where FastAPI says a fault lies, which the reader of a message does not need."""
+
+
+class Fault(BaseModel):
+    """One thing that is wrong with a request."""
+
+    field: str = Field(examples=["importance"])
+    value: str | None = Field(None, description="As it was given, cut when it is long.", examples=["7"])
+    message: str = Field(examples=["importance is 7: use a number from 0 to 1"])
+
+
+class Problem(BaseModel):
+    """What went wrong and what to do, for a program and for a person."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "type": "urn:scrubjay:error:invalid-input",
+                    "title": "Invalid input",
+                    "status": 400,
+                    "detail": "importance is 7.0: use a number from 0 to 1",
+                    "instance": "/v1/memory",
+                }
+            ]
+        }
+    )
+
+    type: str = Field(description="Names the kind of error; it never changes.")
+    title: str = Field(description="The kind of error, in words.")
+    status: int
+    detail: str = Field(description="What was wrong, with the value, and what to do.")
+    instance: str | None = Field(None, description="The path that was asked for.")
+    errors: list[Fault] | None = Field(None, description="Each fault by itself, when several fields may be wrong.")
+
+
+class ProblemResponse(JSONResponse):
+    """A problem as the answer to a request."""
+
+    media_type = MEDIA_TYPE
+    charset: ClassVar[str] = "utf-8"
+
+    def render(self, content: Any) -> bytes:  # noqa: ANN401 -- Starlette's own signature
+        """Write it in ASCII: a message may quote characters that UTF-8 cannot hold."""
+        return json.dumps(content).encode()
+
+
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    "default": {
+        "description": "A problem: what was wrong, with the value, and what to do.",
+        "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+}
+"""For the OpenAPI document: every route may answer with a problem."""
+
+
+def problem(
+    *, kind: str, status: int, detail: str, path: str | None = None, errors: Sequence[Fault] = ()
+) -> ProblemResponse:
+    """Build the answer. `kind` is an error's name, such as NotFound."""
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", kind).lower()
+    content = Problem(
+        type=f"urn:scrubjay:error:{words.replace(' ', '-')}",
+        title=words.capitalize(),
+        status=status,
+        detail=detail,
+        instance=path,
+        errors=list(errors) or None,
+    )
+    return ProblemResponse(content.model_dump(exclude_none=True), status_code=status)
+
+
+def translate_errors(app: FastAPI) -> None:
+    """Make every error of this application a problem."""
+    app.add_exception_handler(ScrubjayError, _from_scrubjay)
+    app.add_exception_handler(RequestValidationError, _from_validation)
+    app.add_exception_handler(HTTPException, _from_http)
+
+
+async def _from_scrubjay(request: Request, error: Exception) -> ProblemResponse:
+    assert isinstance(error, ScrubjayError)  # noqa: S101 -- what it is registered for
+    return problem(kind=type(error).__name__, status=error.status, detail=str(error), path=request.url.path)
+
+
+async def _from_validation(request: Request, error: Exception) -> ProblemResponse:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 -- what it is registered for
+    faults = [_fault(one) for one in error.errors()]
+    return problem(
+        kind="InvalidInput",
+        status=InvalidInput.status,
+        detail="; ".join(fault.message for fault in faults),
+        path=request.url.path,
+        errors=faults,
+    )
+
+
+async def _from_http(request: Request, error: Exception) -> ProblemResponse:
+    assert isinstance(error, HTTPException)  # noqa: S101 -- what it is registered for
+    method, path = request.method, request.url.path
+    match error.status_code:
+        case 404:
+            detail = f"there is nothing at {path}: see /docs for what there is"
+        case 405:
+            detail = f"{path} does not take {method}: see /docs for what it takes"
+        case _:
+            detail = str(error.detail)
+    kind = HTTPStatus(error.status_code).phrase.title().replace(" ", "")
+    answer = problem(kind=kind, status=error.status_code, detail=detail, path=path)
+    answer.headers.update(error.headers or {})
+    return answer
+
+
+def _fault(error: Mapping[str, Any]) -> Fault:
+    """One of FastAPI's findings in our words: the field, the value, the remedy."""
+    places = [str(place) for place in error["loc"]]
+    field = ".".join(place for place in places if place not in _SECTIONS) or places[0]
+    value = shown(error["input"])
+    match error["type"]:
+        case "missing":
+            return Fault(field=field, message=f"{field} is missing: give it")
+        case "extra_forbidden":
+            message = f"{field} is not known here: remove it, or check its spelling"
+        case "json_invalid":
+            return Fault(field="body", message=f"the body is not JSON: {error.get('ctx', {}).get('error', '')}")
+        case "timezone_aware":
+            message = f"{field} is {value} without a time zone: add one, such as Z"
+        case _:
+            message = f"{field} is {value}: {error['msg'][:1].lower()}{error['msg'][1:]}"
+    return Fault(field=field, value=value, message=message)

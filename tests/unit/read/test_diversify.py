@@ -1,0 +1,75 @@
+"""Diversify: repetitions make room, nothing else moves."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrubjay.read.diversify import diversify
+from scrubjay.read.fuse import Candidate
+from scrubjay.read.rerank import Ranked
+from scrubjay.testing.values import a_memory
+
+
+def answers(*contents):
+    memories = [a_memory(content) for content in contents]
+    return [
+        Ranked(memory=memory, candidate=Candidate(id=memory.id, relevance=0.0), score=1 - place / 1000)
+        for place, memory in enumerate(memories)
+    ]
+
+
+def told(ranked, limit):
+    return [answer.memory.content for answer in diversify(ranked, limit)]
+
+
+def test_a_repetition_moves_behind():
+    ranked = answers("The user likes tabs", "the user likes tabs!", "Deploy on Fridays", "Tests come first")
+    assert told(ranked, 3) == ["The user likes tabs", "Deploy on Fridays", "Tests come first"]
+    assert told(ranked, 4)[-1] == "the user likes tabs!"
+
+
+def test_a_repetition_stays_when_there_is_room():
+    assert len(diversify(answers("Same", "Same", "Same"), 10)) == 3
+
+
+LONG = "After the release of the new billing service the staging cluster listens on port {} for all internal traffic"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (LONG.format(8080), LONG.format(9090)),
+        (LONG.format(80).replace("cluster", "cluster never"), LONG.format(80)),
+        (
+            "I do like it when the build is green and the tests are quick",
+            "I don't like it when the build is green and the tests are quick",
+        ),
+        ("Prefers tabs", "Prefers spaces"),
+        ("🦜", "🐦"),
+    ],
+)
+def test_what_differs_in_a_number_or_a_negation_is_no_repetition(one, other):
+    assert told(answers(one, other, "Something else"), 2) == [one, other]
+
+
+def test_a_long_text_with_a_word_changed_is_a_repetition():
+    one = LONG.format(80)
+    assert told(answers(one, one.replace("internal", "external"), "Something else"), 2) == [one, "Something else"]
+
+
+def test_emoji_alone_can_be_repeated():
+    assert told(answers("🦜", "🦜", "🐦"), 2) == ["🦜", "🐦"]
+
+
+@given(
+    contents=st.lists(st.sampled_from(["a b c", "a b c!", "d", "e 1", "e 2", "🦜", "…"]), max_size=20),
+    limit=st.integers(1, 25),
+)
+def test_nothing_is_lost_that_there_is_room_for(contents, limit):
+    ranked = answers(*contents)
+    kept = diversify(ranked, limit)
+    assert len(kept) == min(limit, len(ranked))
+    assert len({answer.memory.id for answer in kept}) == len(kept)
+    assert kept[:1] == ranked[:1]
+    if limit >= len(ranked):
+        assert {answer.memory.id for answer in kept} == {answer.memory.id for answer in ranked}

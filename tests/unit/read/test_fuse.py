@@ -1,0 +1,125 @@
+"""Fuse: one order out of several, by how far each score stands out."""
+
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrubjay.ports import Match
+from scrubjay.read.fuse import WORDS, fuse
+
+A, B, C, D, E = (UUID(int=number) for number in range(1, 6))
+
+
+def ranking(**scores: float) -> list[Match]:
+    """Matches by the names above, best first."""
+    ids = {"a": A, "b": B, "c": C, "d": D, "e": E}
+    return [Match(id=ids[name], score=score) for name, score in scores.items()]
+
+
+def order(rankings, **options):
+    return [candidate.id for candidate in fuse(rankings, **options)]
+
+
+def test_nothing_found_is_nothing():
+    assert fuse({}) == []
+    assert fuse({"meaning": [], "words": []}) == []
+
+
+def test_what_only_words_find_stays_and_can_win():
+    rankings = {"meaning": ranking(a=0.31, b=0.30, c=0.29), "words": ranking(d=9.0)}
+    assert order(rankings)[0] == D
+    assert set(order(rankings)) == {A, B, C, D}
+
+
+def test_what_both_find_beats_what_one_finds_as_well():
+    rankings = {"meaning": ranking(a=0.6, b=0.6, c=0.1, d=0.1), "words": ranking(b=5.0)}
+    assert order(rankings)[0] == B
+
+
+def test_a_ranking_that_tells_its_candidates_apart_decides():
+    flat_meaning = {"meaning": ranking(a=0.42, b=0.41, c=0.40, d=0.39, e=0.38), "words": ranking(e=12.0, d=1.0, c=1.0)}
+    assert order(flat_meaning)[0] == E
+    flat_words = {
+        "meaning": ranking(e=0.9, a=0.3, b=0.3, c=0.3, d=0.3),
+        "words": ranking(a=2.0, b=2.0, c=1.9, d=1.9, e=1.8),
+    }
+    assert order(flat_words)[0] == E
+
+
+def test_what_a_complete_ranking_by_words_lacks_has_none_of_them():
+    rankings = {"meaning": ranking(a=0.9, b=0.5), "words": ranking(b=5.0, c=4.0)}
+    complete = {candidate.id: candidate.relevance for candidate in fuse(rankings, depth=3)}
+    full = {candidate.id: candidate.relevance for candidate in fuse(rankings, depth=2)}
+    assert complete[A] - complete[C] < full[A] - full[C]
+
+
+def test_what_waits_for_its_vector_counts_as_ordinary_in_meaning():
+    rankings = {"meaning": ranking(a=0.9, b=0.1), "words": ranking(c=5.0, a=5.0, b=5.0)}
+    assert order(rankings) == [A, C, B]
+
+
+def test_relevance_is_the_weighted_sum_of_standard_deviations():
+    rankings = {"meaning": ranking(a=0.8, b=0.4), "words": ranking(b=6.0, a=2.0)}
+    relevances = {candidate.id: candidate.relevance for candidate in fuse(rankings)}
+    assert relevances[A] == pytest.approx(1 - WORDS)
+    assert relevances[B] == pytest.approx(WORDS - 1)
+
+
+def test_every_signal_is_kept():
+    rankings = {"meaning": ranking(a=0.8, b=0.4), "words": ranking(b=6.0), "recency": ranking(c=0, b=0)}
+    signals = {candidate.id: dict(candidate.signals) for candidate in fuse(rankings)}
+    assert signals[A] == {"meaning": 0.8, "meaning_rank": 1, "meaning_z": pytest.approx(1.5**0.5)}
+    assert signals[B]["words"] == 6.0
+    assert signals[B]["meaning_rank"] == 2
+    assert signals[B]["recency_rank"] == 2
+    assert signals[C] == {"recency_rank": 1}
+
+
+def test_the_part_that_was_found_comes_from_the_meaning():
+    rankings = {
+        "words": [Match(id=A, score=3.0), Match(id=B, score=2.0)],
+        "meaning": [Match(id=A, score=0.7, start=100, stop=180)],
+    }
+    spans = {candidate.id: (candidate.start, candidate.stop) for candidate in fuse(rankings)}
+    assert spans == {A: (100, 180), B: (0, None)}
+
+
+def test_recency_alone_is_the_order_and_falls_evenly():
+    candidates = fuse({"recency": ranking(c=0, a=0, b=0, d=0)})
+    assert [candidate.id for candidate in candidates] == [C, A, B, D]
+    assert [candidate.relevance for candidate in candidates] == [1.0, 0.75, 0.5, 0.25]
+
+
+def test_recency_adds_nothing_to_what_is_asked_for():
+    assert order({"meaning": ranking(a=0.8, b=0.4), "recency": ranking(b=0, c=0)})[0] == A
+
+
+def test_equal_scores_keep_their_order_and_divide_by_no_zero():
+    assert order({"meaning": ranking(c=0.5, a=0.5, b=0.5)}) == [C, A, B]
+    assert order({"words": ranking(a=1.0)}) == [A]
+
+
+def test_the_limit_keeps_the_best():
+    assert order({"meaning": ranking(a=0.9, b=0.8, c=0.1)}, limit=2) == [A, B]
+
+
+scores = st.lists(st.floats(0.01, 30, allow_nan=False), min_size=1, max_size=60)
+
+
+@given(scores=scores)
+def test_one_ranking_alone_keeps_its_order(scores):
+    matches = [Match(id=UUID(int=place), score=score) for place, score in enumerate(sorted(scores, reverse=True), 1)]
+    for name in ("meaning", "words"):
+        assert order({name: matches}) == [match.id for match in matches]
+
+
+@given(scores=scores, others=scores, scale=st.sampled_from([0.25, 4.0, 1024.0]))
+def test_the_unit_of_bm25_does_not_matter_nor_the_order_of_the_rankings(scores, others, scale):
+    meaning = [Match(id=UUID(int=place), score=score / 30) for place, score in enumerate(sorted(scores)[::-1], 1)]
+    words = [Match(id=UUID(int=place * 2), score=score) for place, score in enumerate(sorted(others)[::-1], 1)]
+    scaled = [Match(id=match.id, score=match.score * scale) for match in words]
+    fused = order({"meaning": meaning, "words": words})
+    assert order({"words": scaled, "meaning": meaning}) == fused
+    assert set(fused) == {match.id for match in (*meaning, *words)}

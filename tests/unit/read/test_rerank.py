@@ -1,0 +1,157 @@
+"""Rerank: what the record knows moves a memory up or down, by documented amounts."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrubjay.model import Filter, Query
+from scrubjay.read.fuse import Candidate
+from scrubjay.read.rerank import (
+    ASSISTANT,
+    EVENT_HALF_LIFE,
+    FACT_HALF_LIFE,
+    IMPORTANCE,
+    MOST_USE,
+    NEIGHBOURS,
+    RECENCY,
+    rerank,
+    words_found,
+)
+from scrubjay.read.understand import understand
+from scrubjay.testing.values import DAY, NOW, a_memory, a_scope
+
+
+def ask(text="how should I indent?", **options):
+    return understand(Query(text=text, filter=Filter(scope=a_scope()), **options))
+
+
+def pair(memory, relevance=1.0, **signals):
+    return Candidate(id=memory.id, relevance=relevance, signals=signals), memory
+
+
+def ranked(*pairs, question=None, now=NOW):
+    return rerank(pairs, question=question or ask(), now=now)
+
+
+def signals_of(memory, answers):
+    return next(answer.signals for answer in answers if answer.memory is memory)
+
+
+def turn(position, *, session="s1", user="anna", **fields):
+    return a_memory(
+        f"Turn {position}", kind="message", position=position, scope=a_scope(user, session=session), **fields
+    )
+
+
+def test_relevance_is_the_order_when_all_else_is_equal():
+    low, high = a_memory("low"), a_memory("high")
+    assert [answer.memory for answer in ranked(pair(low, 0.5), pair(high, 2.0))] == [high, low]
+
+
+def test_equal_memories_stay_as_they_came():
+    memories = [a_memory(f"Fact {number}") for number in range(5)]
+    assert [answer.memory for answer in ranked(*map(pair, memories))] == memories
+
+
+def test_a_turn_lends_to_the_turns_around_it():
+    answer, beside, further, far = turn(5), turn(6), turn(7), turn(9)
+    answers = ranked(pair(answer, 4.0), pair(beside, 0.0), pair(further, 0.0), pair(far, 0.0))
+    assert signals_of(beside, answers)["neighbours"] == NEIGHBOURS[0] * 4
+    assert signals_of(further, answers)["neighbours"] == NEIGHBOURS[1] * 4
+    assert signals_of(far, answers)["neighbours"] == 0
+    assert signals_of(answer, answers)["neighbours"] == 0
+
+
+def test_a_poor_neighbour_takes_nothing_away():
+    good, poor = turn(1), turn(2)
+    assert signals_of(good, ranked(pair(good, 2.0), pair(poor, -3.0)))["neighbours"] == 0
+
+
+def test_only_turns_of_one_session_of_one_scope_are_neighbours():
+    mine = turn(1)
+    others = [turn(2, session="s2"), turn(2, user="bert"), a_memory("No session", position=2)]
+    for other in others:
+        assert signals_of(mine, ranked(pair(mine, 0.0), pair(other, 4.0)))["neighbours"] == 0
+
+
+def test_what_an_assistant_said_counts_less_unless_it_is_asked_for():
+    said = turn(1, data={"role": "assistant"})
+    assert signals_of(said, ranked(pair(said)))["role"] == ASSISTANT
+    assert signals_of(said, ranked(pair(said), question=ask("what did you recommend?")))["role"] == 0
+    told = turn(1, data={"role": "user"})
+    assert signals_of(told, ranked(pair(told)))["role"] == 0
+
+
+def test_importance_moves_both_ways():
+    high, usual, low = (a_memory(importance=importance) for importance in (1.0, 0.5, 0.0))
+    answers = ranked(pair(low), pair(usual), pair(high))
+    assert [answer.memory for answer in answers] == [high, usual, low]
+    assert signals_of(high, answers)["importance"] - signals_of(low, answers)["importance"] == IMPORTANCE
+
+
+@pytest.mark.parametrize(("kind", "half_life"), [("message", EVENT_HALF_LIFE), ("fact", FACT_HALF_LIFE)])
+def test_age_halves_the_recency(kind, half_life):
+    memory = a_memory(kind=kind)
+    for days, expected in ((0, RECENCY), (half_life, RECENCY / 2), (2 * half_life, RECENCY / 4)):
+        found = signals_of(memory, ranked(pair(memory), now=NOW + timedelta(days=days)))["recency"]
+        assert found == pytest.approx(expected)
+
+
+def test_what_is_yet_to_come_is_no_newer_than_now():
+    memory = a_memory(created_at=NOW, valid_from=NOW + 30 * DAY)
+    assert signals_of(memory, ranked(pair(memory)))["recency"] == RECENCY
+
+
+def test_use_adds_a_little_and_never_much():
+    unused, used, worn = a_memory(uses=0), a_memory(uses=3), a_memory(uses=10**9)
+    answers = ranked(pair(unused), pair(used), pair(worn))
+    assert [answer.memory for answer in answers] == [worn, used, unused]
+    assert signals_of(worn, answers)["use"] == MOST_USE
+
+
+def test_the_newest_stay_first_when_nothing_is_asked_for():
+    newest = a_memory("Newest", importance=0.0, data={"role": "assistant"})
+    older = a_memory("Older", importance=1.0, uses=100)
+    answers = ranked(pair(newest, 1.0, recency_rank=1), pair(older, 0.5, recency_rank=2), question=ask(""))
+    assert [answer.memory for answer in answers] == [newest, older]
+    assert answers[0].score > answers[1].score
+    assert answers[0].why == "recent"
+
+
+def test_the_parts_add_up_and_the_signals_of_the_retrievers_are_kept():
+    memory = a_memory(importance=0.9, uses=5)
+    signals = ranked(pair(memory, 1.5, meaning=0.7, meaning_rank=1))[0].signals
+    parts = ("relevance", "neighbours", "role", "importance", "recency", "use")
+    assert signals["total"] == pytest.approx(sum(signals[part] for part in parts))
+    assert signals["meaning"] == 0.7
+
+
+@given(st.lists(st.integers(-10, 30), min_size=1, max_size=30))
+def test_scores_lie_between_0_and_1_and_fall(relevances):
+    answers = ranked(*(pair(a_memory(), relevance) for relevance in relevances))
+    scores = [answer.score for answer in answers]
+    assert all(0 <= score <= 1 for score in scores)
+    assert scores == sorted(scores, reverse=True)
+    assert [answer.candidate.relevance for answer in answers] == sorted(relevances, reverse=True)
+
+
+def test_why_says_what_mattered():
+    memory = a_memory("Indentation: tabs, never spaces", importance=0.9, uses=20)
+    why = ranked(pair(memory, 2.0, meaning=0.71, words=4.2), question=ask("indent with tabs?"))[0].why
+    assert why == "close in meaning (0.71) · words: tabs · important · often used"
+
+
+def test_why_speaks_of_neighbours():
+    answers = ranked(pair(turn(1), 4.0, meaning=0.8), pair(turn(2), 0.5, meaning=0.3))
+    assert answers[1].why == "close in meaning (0.30) · beside other matches"
+
+
+def test_words_are_found_in_their_other_forms():
+    assert words_found(["indent", "tabs", "parse", "port"], "Indented with a tab; parsing; portable") == [
+        "indent",
+        "tabs",
+        "parse",
+    ]
+    assert words_found(["user", "name"], "call getUserName()") == ["user", "name"]
