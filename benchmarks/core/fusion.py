@@ -15,7 +15,7 @@ import json
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import log2
 from pathlib import Path
@@ -73,9 +73,20 @@ def main() -> None:
     for name in names:
         memories, cases = load(given.data / name, embedder, given.cache)
         print(f"{name}: {len(cases)} questions, {len(memories)} memories")
-        for title, system in SYSTEMS.items():
+        plain = {id: replace(memory, position=None) for id, memory in memories.items()}
+        nameless = {id: replace(memory, data={}) for id, memory in memories.items()}
+        for title, system, known in (
+            ("words alone (BM25)", alone("words"), memories),
+            ("meaning alone (cosine)", alone("meaning"), memories),
+            ("reciprocal rank fusion, k = 60", reciprocal, memories),
+            ("fuse", fused, memories),
+            ("fuse, rerank without neighbours", reranked, plain),
+            ("fuse, rerank without roles", reranked, nameless),
+            ("fuse, rerank", reranked, memories),
+            ("fuse, rerank, diversify", whole, memories),
+        ):
             started = time.perf_counter()
-            answers = [system(case, memories) for case in cases]
+            answers = [system(case, known) for case in cases]
             milliseconds = (time.perf_counter() - started) * 1000 / len(cases)
             scores = np.mean(
                 [measure(answer, case.relevant) for answer, case in zip(answers, cases, strict=True)], axis=0
@@ -110,16 +121,6 @@ def reranked(case: Case, memories: dict[UUID, Memory]) -> list[UUID]:
 def whole(case: Case, memories: dict[UUID, Memory]) -> list[UUID]:
     found = [(candidate, memories[candidate.id]) for candidate in fuse(case.rankings)]
     return [one.memory.id for one in diversify(rerank(found, question=case.question, now=NOW), max(CUTS))]
-
-
-SYSTEMS = {
-    "words alone (BM25)": alone("words"),
-    "meaning alone (cosine)": alone("meaning"),
-    "reciprocal rank fusion, k = 60": reciprocal,
-    "fuse": fused,
-    "fuse, rerank": reranked,
-    "fuse, rerank, diversify": whole,
-}
 
 
 def measure(answer: Sequence[UUID], relevant: frozenset[UUID]) -> list[float]:

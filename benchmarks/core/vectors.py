@@ -24,6 +24,7 @@ from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.schema import metadata
 from scrubjay.backends.vectors.embedded import EmbeddedVectors
 from scrubjay.backends.vectors.matrix import question
+from scrubjay.backends.vectors.partition import Partition
 from scrubjay.model import Filter, Scope, new_id
 from scrubjay.ports import Entry
 
@@ -84,6 +85,33 @@ def spread(times: list[float]) -> str:
     return f"{np.percentile(times, 50):.2f} / {np.percentile(times, 95):.2f}"
 
 
+def size_on_disk(folder: Path, many: int) -> float:
+    return sum(path.stat().st_size for path in folder.glob(f"{many}.db*") if path.is_file()) / 2**20
+
+
+def partition_of(engine: EmbeddedVectors) -> Partition:
+    return engine._partitions[1, "default"]  # noqa: SLF001 -- a benchmark looks inside
+
+
+async def measure_graph(database: Database, asked: np.ndarray, truth: list[set], many: int) -> list[tuple[str, str]]:
+    engine = EmbeddedVectors(database, graph_from=many)
+    start = time.perf_counter()
+    times, _ = await timed(engine, asked[:1], EVERYWHERE)
+    times.clear()
+    while partition_of(engine).building:
+        times += (await timed(engine, asked[:5], EVERYWHERE))[0]
+        await asyncio.sleep(0.2)
+    built = time.perf_counter() - start
+    later, answers = await timed(engine, asked, EVERYWHERE)
+    await engine.shut()
+    return [
+        ("loading and building the graph, s", f"{built:.1f}"),
+        ("search of all meanwhile, ms p50 / p95", spread(times)),
+        ("search of all by the graph, ms p50 / p95", spread(later)),
+        ("  recall@10", f"{recall(answers, truth):.4f}"),
+    ]
+
+
 async def measure(rows: np.ndarray, table: Table, folder: Path, *, graph: bool) -> None:
     many = len(rows)
     database = Database(f"sqlite:///{folder}/{many}.db")
@@ -117,7 +145,7 @@ async def measure(rows: np.ndarray, table: Table, folder: Path, *, graph: bool) 
     await EmbeddedVectors(database, graph_from=many + 1).search(1, asked[0], NARROW, now=NOW, limit=LIMIT)
     cold = (time.perf_counter() - start) * 1_000
 
-    engine = EmbeddedVectors(database, graph_from=many if graph else many + 1)
+    engine = EmbeddedVectors(database, graph_from=many + 1)
     before = psutil.Process().memory_info().rss
     start = time.perf_counter()
     await engine.search(1, asked[0], EVERYWHERE, now=NOW, limit=LIMIT)
@@ -127,41 +155,29 @@ async def measure(rows: np.ndarray, table: Table, folder: Path, *, graph: bool) 
     hops = []
     for _ in range(200):
         start = time.perf_counter()
-        await database.read(lambda connection: None)
+        await database.read(lambda _: None)
         hops.append((time.perf_counter() - start) * 1_000)
     wide, wide_answers = await timed(engine, asked, EVERYWHERE)
     narrow, narrow_answers = await timed(engine, asked, NARROW)
-    partition = engine._partitions[1, "default"]
-    matrix = partition.matrix
+    matrix = partition_of(engine).matrix
     everything = matrix.chosen(EVERYWHERE, now=2**62)
-    looked_at = np.mean([len(matrix._worth_a_look(question(vector), everything, LIMIT)) for vector in asked[:50]])
+    scored = [len(matrix.worth_a_look(question(vector), everything, LIMIT)) for vector in asked[:50]]
     figures = [
         ("written, rows/s", f"{written:,.0f}"),
-        (
-            "file, MB",
-            f"{sum(path.stat().st_size for path in folder.glob(f'{many}.db*') if path.is_file()) / 2**20:.0f}",
-        ),
+        ("file, MB", f"{size_on_disk(folder, many):.0f}"),
         ("first narrow search of a new process, ms", f"{cold:.1f}"),
         ("loading the tenant, s", f"{loaded:.2f}"),
         ("memory of the tenant, MB", f"{memory:.0f}"),
         ("an empty read transaction, ms p50 / p95", spread(hops)),
         ("search of all, ms p50 / p95", spread(wide)),
-        ("  rows scored twice", f"{looked_at:.0f}"),
+        ("  rows scored twice", f"{np.mean(scored):.0f}"),
         ("  recall@10", f"{recall(wide_answers, truth):.4f}"),
         ("search of 1 %, ms p50 / p95", spread(narrow)),
         ("  recall@10", f"{recall(narrow_answers, narrow_truth):.4f}"),
     ]
     if graph:
-        start = time.perf_counter()
-        times = []
-        while partition.building:
-            times += (await timed(engine, asked[:5], EVERYWHERE))[0]
-            await asyncio.sleep(0.2)
-        figures.append(("graph, s", f"{time.perf_counter() - start:.1f}"))
-        figures.append(("search of all meanwhile, ms p50 / p95", spread(times)))
-        times, answers = await timed(engine, asked, EVERYWHERE)
-        figures.append(("search of all by the graph, ms p50 / p95", spread(times)))
-        figures.append(("  recall@10", f"{recall(answers, truth):.4f}"))
+        await engine.shut()
+        figures += await measure_graph(database, asked, truth, many)
     for name, figure in figures:
         table.add_row(f"{many:,}", name, figure)
     table.add_section()

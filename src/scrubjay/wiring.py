@@ -1,5 +1,7 @@
 """Settings become a service. The only module that names a concrete backend."""
 
+import asyncio
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
@@ -91,3 +93,35 @@ def open(home: str | Path | None = None, **settings: object) -> SyncScrubjay:
 def open_async(home: str | Path | None = None, **settings: object) -> Scrubjay:
     """The same, awaited: `async with scrubjay.open_async() as jay`."""
     return wire(read_settings(home=home, **settings))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Migrated:
+    """What bringing a record store up to date did."""
+
+    records: str
+    before: str | None
+    """The schema that was there; None when the store is new."""
+    after: str
+    backup: Path | None
+    """The copy that was made first; None when there was nothing to change, or a server has its own backups."""
+
+
+def migrate_records(settings: Settings) -> Migrated:
+    """Bring the record store to the schema of this version, as opening it does, and say what that meant."""
+    from scrubjay.backends.sql.database import Database  # noqa: PLC0415 -- see above
+    from scrubjay.backends.sql.migrate import migrate  # noqa: PLC0415 -- see above
+    from scrubjay.backends.sql.schema import HEAD  # noqa: PLC0415 -- see above
+
+    database = Database(settings.records_url)
+
+    async def work() -> str | None:
+        try:
+            return await migrate(database)
+        finally:
+            await database.shut()
+
+    before = asyncio.run(work())
+    path = database.path
+    copies = path.parent.glob(f"{path.name}.backup-{before}-*") if path is not None and before != HEAD else ()
+    return Migrated(records=database.name, before=before, after=HEAD, backup=max(copies, default=None))

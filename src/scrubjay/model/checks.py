@@ -40,6 +40,7 @@ def check_name(field: str, value: str | None) -> None:
         raise InvalidInput(f"{field} has {len(value)} characters: use at most {NAME_LIMIT}, for example a hash of it")
     if _CONTROL.search(value):
         raise InvalidInput(f"{field} is {shown(value)}: remove the control characters")
+    _check_storable(field, value)
 
 
 def check_kind(value: str) -> None:

@@ -46,10 +46,9 @@ class Trust(StrEnum):
     """A web page, an e-mail, anything a stranger could have written."""
 
     @classmethod
-    def least(cls, classes: Iterable[Self]) -> Self:
+    def least(cls, classes: "Iterable[Trust]") -> "Trust":
         """The least trusted of them: what is derived is trusted no more than its weakest source."""
-        order = {trust: place for place, trust in enumerate(cls)}
-        return max(classes, key=order.__getitem__)
+        return max(classes, key=list(cls).index)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,8 @@ class Remote(ABC):
         name = f"{self.provider}:{model}"
         if importlib.util.find_spec("httpx") is None:
             raise Misconfigured(f"The embedder {name} needs the package httpx: pip install 'scrubjay[{self.provider}]'")
+        if not (key.isascii() and key.isprintable()):
+            raise Misconfigured("SCRUBJAY_EMBEDDER_KEY holds characters that no key has: copy it again")
         self._model = model
         self._window = window
         self._dimensions = dimensions

@@ -51,12 +51,14 @@ class Server:
         """Send JSON and return the JSON of the answer, trying again, ever later, while the trouble may pass."""
         import httpx  # noqa: PLC0415  # on first use
 
-        for attempt in range(1, ATTEMPTS + 1):
+        attempt = 0
+        while True:
+            attempt += 1
             try:
                 response = await self._open().post(f"{self._url}{path}", json=body)
             except httpx.InvalidURL as error:
                 raise self.failure(f"is no usable address ({error}). Check SCRUBJAY_EMBEDDER_URL") from error
-            except httpx.TransportError as error:
+            except httpx.RequestError as error:
                 if attempt == ATTEMPTS:
                     trouble = str(error) or type(error).__name__
                     raise self.failure(
@@ -71,7 +73,6 @@ class Server:
             if response.status_code not in _PASSING or attempt == ATTEMPTS or (asked or 0) > LONGEST_PAUSE:
                 raise self._refusal(response, attempt)
             await asyncio.sleep(self._backoff(attempt) if asked is None else asked)
-        raise AssertionError("the last attempt returns or raises")
 
     def rows(self, vectors: object, *, texts: int, dimensions: int) -> "Matrix":
         """Check what the server sent: one vector for each text, of the dimensions known so far, if any are."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeVar
 
 from scrubjay.read.rerank import Ranked
 
@@ -12,6 +12,8 @@ ALIKE: Final = 0.8
 
 COMPARED: Final = 200
 """Characters of each end of a text that are compared. Longer texts alike at both ends and in length are alike."""
+
+Part = TypeVar("Part")
 
 _WORD: Final = re.compile(r"\w+")
 
@@ -41,25 +43,36 @@ def diversify(ranked: Sequence[Ranked], limit: int) -> list[Ranked]:
 
 
 class _Gist:
-    """What is compared of a text: its length and its pairs of words."""
+    """What is compared of a text: its length, its words and their order."""
 
-    __slots__ = ("length", "pairs", "words")
+    __slots__ = ("different", "length", "words")
 
     def __init__(self, text: str) -> None:
         ends = text if len(text) <= 2 * COMPARED else f"{text[:COMPARED]} {text[-COMPARED:]}"
         self.length = len(text)
-        self.words = _WORD.findall(ends.lower())
-        # A text without words, such as one of emoji only, is its own pair.
-        self.pairs = set(pairwise([*self.words, ""])) or {(text, "")}
+        # A text without words, such as one of emoji only, is a word itself.
+        self.words = _WORD.findall(ends.lower()) or [text]
+        self.different = set(self.words)
 
     def repeats(self, other: "_Gist") -> bool:
-        """Whether it says what the other says."""
-        if min(self.length, other.length) < ALIKE * max(self.length, other.length):
-            return False
-        common = len(self.pairs & other.pairs)
-        alike = common >= ALIKE * (len(self.pairs) + len(other.pairs) - common)
-        return alike and self.turning() == other.turning()
+        """Whether it says what the other says. The cheap questions come first, for most texts fail them."""
+        return (
+            min(self.length, other.length) >= ALIKE * max(self.length, other.length)
+            and _share(self.different, other.different) >= ALIKE
+            and _share(self.pairs(), other.pairs()) >= ALIKE
+            and self.turning() == other.turning()
+        )
+
+    def pairs(self) -> set[tuple[str, str]]:
+        """Its words, each with the one that follows."""
+        return set(pairwise([*self.words, ""]))
 
     def turning(self) -> set[str]:
         """The words that turn the meaning of all others: numbers and negations."""
-        return {word for word in self.words if word in _NEGATIONS or not word.isalpha()}
+        return {word for word in self.different if word in _NEGATIONS or not word.isalpha()}
+
+
+def _share(one: set[Part], other: set[Part]) -> float:
+    """How much of the two together is common to both."""
+    common = len(one & other)
+    return common / (len(one) + len(other) - common)

@@ -1,9 +1,8 @@
 """Fuse: several rankings of the same memories become one, by score and not by rank."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from math import sqrt
-from typing import Final
+from typing import Final, NamedTuple
 from uuid import UUID
 
 from scrubjay.ports import Match
@@ -12,10 +11,18 @@ MEANING: Final = 1.0
 """What one standard deviation of similarity counts."""
 
 WORDS: Final = 0.8
-"""What one standard deviation of BM25 counts.
+"""What one standard deviation of BM25 counts, beside meaning and when words are trusted fully.
 
-Measured on six sets: from 0.7 to 1 the mean R@10 stays within half a point. Below, conversations lose, whose names and
+Measured on six sets: from 0.6 to 1 the mean R@10 stays within half a point. Below, conversations lose, whose names and
 places only words find; above, code search loses, whose words differ from the question's.
+"""
+
+TRUST_PLACE: Final = 20
+TRUST_FALL: Final = 0.5
+"""Words are trusted fully when the score of the twentieth is at most half of the first, and less the less it falls.
+
+When twenty memories have the words alike, the words do not tell them apart. Measured: R@1 on code search 0.34 → 0.37,
+nDCG on BEAM 0.54 → 0.55, nothing lost elsewhere.
 """
 
 LEAST_SPREAD: Final = 0.02
@@ -27,18 +34,17 @@ DEPTH: Final = 100
 FUSED: Final = 100
 """Candidates to keep. With 50, turns whose neighbours answer are cut off too early: one point of R@10 on LoCoMo."""
 
-_SCORED: Final = (("meaning", MEANING), ("words", WORDS))
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A memory that at least one ranking holds, not yet fetched."""
+
+    # A tuple, for a hundred are made for every question, five times as fast as a frozen dataclass.
 
     id: UUID
     relevance: float
     """The weighted sum of its standardized scores: 0 is an ordinary candidate, 3 stands out."""
-    signals: Mapping[str, float] = field(default_factory=dict, hash=False)
-    """For each ranking that holds it: its score, its rank from 1 (`_rank`) and its standardized score (`_z`)."""
+    signals: Mapping[str, float]
+    """For each ranking that holds it: score, rank from 1 (`_rank`), standardized score (`_z`) and its `_weight`."""
     start: int = 0
     stop: int | None = None
     """The part of the content that is closest in meaning; a stop of None means all of it."""
@@ -60,25 +66,34 @@ def fuse(rankings: Mapping[str, Sequence[Match]], *, depth: int = DEPTH, limit: 
     }
     totals = [0.0] * len(rows)
     signals: list[dict[str, float]] = [{} for _ in rows]
-    for name, weight in _SCORED:
-        if name in columns:
-            absent = _absent(name, columns[name], complete=len(columns[name]) < depth)
-            least = LEAST_SPREAD if name == "meaning" else 0.0
-            standard = _standardized(columns[name], places[name], len(rows), absent=absent, least=least)
-            totals = [total + weight * score for total, score in zip(totals, standard, strict=True)]
-            _note(signals, name, columns[name], places[name], standard)
+    for name, weight in _weights(columns).items():
+        absent = _absent(name, columns[name], complete=len(columns[name]) < depth)
+        least = LEAST_SPREAD if name == "meaning" else 0.0
+        standard = _standardized(columns[name], places[name], len(rows), absent=absent, least=least)
+        totals = [total + weight * score for total, score in zip(totals, standard, strict=True)]
+        _note(signals, name, columns[name], places[name], standard, weight)
     for rank, row in enumerate(places.get("recency", ()), 1):
         signals[row]["recency_rank"] = rank
         if len(columns) == 1:
             totals[row] = 1 - (rank - 1) / len(rows)
     best = sorted(range(len(rows)), key=totals.__getitem__, reverse=True)[:limit]
     found = _found(columns, places, len(rows))
-    return [
-        Candidate(
-            id=found[row].id, relevance=totals[row], signals=signals[row], start=found[row].start, stop=found[row].stop
-        )
-        for row in best
-    ]
+    return [Candidate(found[row].id, totals[row], signals[row], found[row].start, found[row].stop) for row in best]
+
+
+def _weights(columns: Mapping[str, Sequence[Match]]) -> dict[str, float]:
+    """How much each ranking with scores counts for this question. One that is alone counts fully."""
+    if "meaning" in columns and "words" in columns:
+        return {"meaning": MEANING, "words": WORDS * _trust(columns["words"])}
+    return {name: 1.0 for name in ("meaning", "words") if name in columns}
+
+
+def _trust(words: Sequence[Match]) -> float:
+    """From 0 to 1: how well words tell the memories apart."""
+    if len(words) < TRUST_PLACE or words[0].score <= 0:
+        return 1.0
+    fall = 1 - words[TRUST_PLACE - 1].score / words[0].score
+    return min(1.0, fall / TRUST_FALL)
 
 
 def _absent(name: str, matches: Sequence[Match], *, complete: bool) -> float:
@@ -107,14 +122,16 @@ def _note(
     matches: Sequence[Match],
     places: Sequence[int],
     standard: Sequence[float],
+    weight: float,
 ) -> None:
     """Keep what a ranking said about each memory it holds."""
-    of_rank, of_standard = f"{name}_rank", f"{name}_z"
+    of_rank, of_standard, of_weight = f"{name}_rank", f"{name}_z", f"{name}_weight"
     for rank, (row, match) in enumerate(zip(places, matches, strict=True), 1):
         noted = signals[row]
         noted[name] = match.score
         noted[of_rank] = rank
         noted[of_standard] = standard[row]
+        noted[of_weight] = weight
 
 
 def _found(columns: Mapping[str, Sequence[Match]], places: Mapping[str, Sequence[int]], size: int) -> list[Match]:

@@ -74,6 +74,8 @@ class Index:
         async with self._looking:
             if not again and time.monotonic() - self._looked < _FRESH_SECONDS:
                 return
+            if not self._embedder.identity.dimensions:
+                await self._embedder.embed(["dimensions"])  # A model on a server tells its size with its first vector.
             identity = self._embedder.identity
             known = await self._generations.generations()
             active = next((one for one in known if one.state == "active"), None)

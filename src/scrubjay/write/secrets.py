@@ -70,9 +70,9 @@ _KEY_BEGIN: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(
 _KEY_END: Final = re.compile(r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_LINES: Final = re.compile(
     r"(?:\s|\\[nr]|[A-Z][A-Za-z-]{2,20}: [^\n\\]{0,80})*"  # what precedes the body, such as `Proc-Type: 4,ENCRYPTED`
-    r"(?P<body>[A-Za-z0-9+/=]{16,})"
-    r"(?:(?:\s|\\[nr])+[A-Za-z0-9+/=]{16,})*"
-    r"(?:(?:\s|\\[nr])+[A-Za-z0-9+/]*={1,2}[A-Za-z0-9+/]*)*"
+    r"[A-Za-z0-9+/]{16,}={0,2}(?![A-Za-z0-9+/=])"
+    r"(?:(?:\s|\\[nr])+[A-Za-z0-9+/]{16,}={0,2}(?![A-Za-z0-9+/=]))*"
+    r"(?:(?:\s|\\[nr])+(?:[A-Za-z0-9+/]*={1,2}|=[A-Za-z0-9+/]{4})(?![A-Za-z0-9+/=]))*"  # the last line, a checksum
     r"(?:(?:\s|\\[nr])+[A-Za-z0-9+/]{1,15}(?=\s*\Z))?"
 )
 
@@ -180,7 +180,8 @@ RULES: Final[tuple[Rule, ...]] = (
         "aws-secret-key",
         ("secret",),
         _matching(
-            r"""secret[ _-]?access[ _-]?key["'\\]{0,3}\s{0,4}[:=]\s{0,4}["'\\]{0,2}(?P<secret>[A-Z0-9/+]{40})(?![A-Z0-9/+=])""",
+            r"""secret[ _-]?access[ _-]?key["'\\]{0,3}\s{0,4}[:=]\s{0,4}["'\\]{0,2}"""
+            r"(?P<secret>[A-Z0-9/+]{40})(?![A-Z0-9/+=])",
             flags=re.IGNORECASE,
         ),
         needs=":=",

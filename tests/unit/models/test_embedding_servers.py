@@ -231,6 +231,13 @@ def test_an_address_without_http_is_refused(url):
         Ollama("some-model", url=url)
 
 
+@pytest.mark.parametrize("key", ["sk-…", "sk-1\n"])
+def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(key):
+    with pytest.raises(Misconfigured, match="SCRUBJAY_EMBEDDER_KEY holds characters") as caught:
+        OpenAI("text-embedding-3-small", key=key)
+    assert "sk-" not in str(caught.value)
+
+
 def test_a_missing_httpx_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "httpx", None)
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)

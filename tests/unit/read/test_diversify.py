@@ -13,7 +13,7 @@ from scrubjay.testing.values import a_memory
 def answers(*contents):
     memories = [a_memory(content) for content in contents]
     return [
-        Ranked(memory=memory, candidate=Candidate(id=memory.id, relevance=0.0), score=1 - place / 1000)
+        Ranked(memory=memory, candidate=Candidate(id=memory.id, relevance=0.0, signals={}), score=1 - place / 1000)
         for place, memory in enumerate(memories)
     ]
 

@@ -67,10 +67,38 @@ def test_relevance_is_the_weighted_sum_of_standard_deviations():
     assert relevances[B] == pytest.approx(WORDS - 1)
 
 
+def many(*scores: float) -> list[Match]:
+    return [Match(id=UUID(int=place), score=score) for place, score in enumerate(scores, 1)]
+
+
+@pytest.mark.parametrize(
+    ("words", "weight"),
+    [
+        (many(*[5.0] * 20), 0.0),
+        (many(10.0, *[8.0] * 19), WORDS * 0.4),
+        (many(10.0, *[5.0] * 19), WORDS),
+        (many(10.0, *[1.0] * 19), WORDS),
+        (many(*[5.0] * 19), WORDS),
+    ],
+)
+def test_words_are_trusted_as_far_as_they_tell_memories_apart(words, weight):
+    candidates = fuse({"meaning": ranking(a=0.8, b=0.2), "words": words})
+    assert candidates[0].signals["words_weight"] == pytest.approx(weight)
+
+
+def test_words_alone_are_trusted_fully():
+    assert fuse({"words": many(10.0, *[9.0] * 19)})[0].signals["words_weight"] == 1.0
+
+
 def test_every_signal_is_kept():
     rankings = {"meaning": ranking(a=0.8, b=0.4), "words": ranking(b=6.0), "recency": ranking(c=0, b=0)}
     signals = {candidate.id: dict(candidate.signals) for candidate in fuse(rankings)}
-    assert signals[A] == {"meaning": 0.8, "meaning_rank": 1, "meaning_z": pytest.approx(1.5**0.5)}
+    assert signals[A] == {
+        "meaning": 0.8,
+        "meaning_rank": 1,
+        "meaning_z": pytest.approx(1.5**0.5),
+        "meaning_weight": 1.0,
+    }
     assert signals[B]["words"] == 6.0
     assert signals[B]["meaning_rank"] == 2
     assert signals[B]["recency_rank"] == 2

@@ -137,6 +137,10 @@ def test_scores_lie_between_0_and_1_and_fall(relevances):
     assert [answer.candidate.relevance for answer in answers] == sorted(relevances, reverse=True)
 
 
+def test_a_memory_with_nothing_beside_it_scores_about_half():
+    assert ranked(pair(a_memory(), 0.0))[0].score == pytest.approx(0.5, abs=0.05)
+
+
 def test_why_says_what_mattered():
     memory = a_memory("Indentation: tabs, never spaces", importance=0.9, uses=20)
     why = ranked(pair(memory, 2.0, meaning=0.71, words=4.2), question=ask("indent with tabs?"))[0].why

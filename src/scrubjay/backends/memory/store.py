@@ -41,7 +41,9 @@ class MemoryStore(MemoryGenerations):
     async def write(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
         """Ask `decide` about each draft in turn and store what it says, all drafts or none."""
         with self._all_or_none() as before:
-            return [self._write(decide(draft, self._known(draft)), before) for draft in drafts]
+            decisions = [self._apply(decide(draft, self._known(draft)), before) for draft in drafts]
+        # Only now: a draft may have been replaced by a later one of the same call.
+        return [self._remembered(decision) for decision in decisions]
 
     async def load(self, memories: Sequence[Memory]) -> int:
         """Store exactly these rows, all or none, and say how many were new. A row whose id is stored is left alone."""
@@ -225,12 +227,15 @@ class MemoryStore(MemoryGenerations):
             same_words=next((memory for memory in same_words if memory.valid_to is None), None),
         )
 
-    def _write(self, decision: Decision, before: _Before) -> Remembered:
+    def _apply(self, decision: Decision, before: _Before) -> Decision:
         for closed in decision.closes:
             before.append((closed.id, self._memories[closed.id]))
             self._put(closed)
         for opened in decision.opens:
             self._open(self._placed(opened), before)
+        return decision
+
+    def _remembered(self, decision: Decision) -> Remembered:
         return Remembered(
             memory=self._memories[decision.memory.id],
             outcome=decision.outcome,

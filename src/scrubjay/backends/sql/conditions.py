@@ -113,11 +113,12 @@ class _PostgresValue:
     """The value at a path of `data`, in PostgreSQL. Every condition is true or false, never NULL."""
 
     def __init__(self, path: Sequence[str]) -> None:
-        place = cast(list(path), ARRAY(Text))
-        self._json = func.coalesce(
-            func.jsonb_extract_path(memories.c.data, *path, type_=JSONB), cast(literal("null"), JSONB)
-        )
-        self._text = memories.c.data.op("#>>")(place)
+        value: ColumnElement[Any] = cast(memories.c.data, JSONB)
+        for name in path:
+            # The operator takes a text for the name of a field, never for a place in a list.
+            value = value.op("->")(cast(literal(name), Text))
+        self._json = func.coalesce(cast(value, JSONB), cast(literal("null"), JSONB))
+        self._text = self._json.op("#>>", return_type=Text())(cast([], ARRAY(Text)))
         self._type = func.jsonb_typeof(self._json)
 
     def same(self, wanted: Json) -> Condition:

@@ -21,7 +21,7 @@ T = TypeVar("T")
 BUSY_MILLISECONDS: Final = 30_000
 """How long a SQLite writer waits for another process to finish before it gives up."""
 
-TRIES: Final = 12
+TRIES: Final = 10
 """How often a transaction that lost a race is started over."""
 
 _RACES: Final = frozenset({"23505", "40001", "40P01"})  # unique violation, serialization failure, deadlock
@@ -51,14 +51,12 @@ class Database:
     @property
     def path(self) -> Path | None:
         """The file of a SQLite database; None for one in memory or on a server."""
-        if self.dialect != "sqlite" or not self.url.database or self.url.database == ":memory:":
-            return None
-        return Path(self.url.database)
+        return Path(str(self.url.database)) if self.dialect == "sqlite" else None
 
     @property
     def name(self) -> str:
         """The URL without its password, for people."""
-        return self.url.render_as_string(hide_password=True)
+        return self.url.set(drivername=self.dialect).render_as_string(hide_password=True)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run a function that only reads, on one snapshot."""
@@ -111,7 +109,7 @@ class Database:
                         return work(connection)
             except Raced:
                 # Full jitter, so that writers who met once do not meet again.
-                time.sleep(random.uniform(0, 0.005 * 2**attempt))  # noqa: S311 -- not for secrecy
+                time.sleep(random.uniform(0, min(0.5, 0.005 * 2**attempt)))  # noqa: S311 -- not for secrecy
         raise StoreUnavailable(f"{self.name}: {TRIES} tries lost a race with other writers. Try again")
 
 
@@ -150,7 +148,7 @@ def _parsed(url: str) -> URL:
 def _sqlite_engine(url: URL, *, synchronous: str) -> Engine:
     path = Path(str(url.database))
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StoreUnavailable(
             f"the folder {path.parent} cannot be made: {error.strerror}. Set SCRUBJAY_HOME"

@@ -1,6 +1,7 @@
 """The record store: the only truth, on SQLite and on PostgreSQL."""
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -10,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, delete, distinct
 from scrubjay.backends.sql import texts, writing
 from scrubjay.backends.sql.conditions import conditions
 from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.places import admitted, interned
+from scrubjay.backends.sql.places import admitted
 from scrubjay.backends.sql.rows import Reader, in_order, rows
 from scrubjay.backends.sql.schema import lineage, memories, scopes
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
@@ -39,19 +40,7 @@ class SqlRecords:
 
     async def load(self, memories_: Sequence[Memory]) -> int:
         """Store exactly these rows; one whose id is stored is left alone."""
-
-        def work(connection: Connection) -> int:
-            unique = {memory.id: memory for memory in reversed(memories_)}
-            known = {
-                found
-                for page in _pages(list(unique))
-                for found in connection.execute(select(_COLUMN.id).where(_COLUMN.id.in_(page))).scalars()
-            }
-            new = [unique.pop(memory.id) for memory in memories_ if memory.id in unique and memory.id not in known]
-            writing.insert(connection, new, interned(connection, {memory.scope for memory in new}))
-            return len(new)
-
-        return await self._database.write(work)
+        return await self._database.write(lambda connection: writing.load(connection, self._reader, memories_))
 
     async def get(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
         """Return those that a reader in the scope sees, in the order asked."""
@@ -78,10 +67,18 @@ class SqlRecords:
 
     async def scan(self, filter: Filter, *, now: datetime, batch: int = _PAGE) -> AsyncIterator[list[Memory]]:
         """Stream every matching memory, oldest first, a batch at a time."""
-        after: UUID | None = None
-        while page := await self.find(filter, now=now, limit=batch, order="oldest", after=after):
+        narrowed = rows().where(conditions(filter, now, self._dialect)).order_by(_COLUMN.seq).limit(batch)
+        last = 0
+
+        def work(connection: Connection) -> tuple[list[Memory], int]:
+            page = self._reader.fetch(connection, narrowed.where(_COLUMN.seq > last))
+            end = select(_COLUMN.seq).where(_COLUMN.id == page[-1].id) if page else None
+            return page, connection.execute(end).scalar_one() if end is not None else last
+
+        # By row number, not by id: the last one of a page may be purged before the next is asked for.
+        while (page_and_end := await self._database.read(work))[0]:
+            page, last = page_and_end
             yield page
-            after = page[-1].id
 
     async def among(self, filter: Filter, *, now: datetime, limit: int) -> list[UUID] | None:
         """Return the ids of all matching memories, newest first, or None when there are more than the limit."""
@@ -177,6 +174,7 @@ class SqlRecords:
             held = [memory for memory in self._seen(connection, scope, [id]) if scope.holds(memory.scope)]
             if not held:
                 return None
+            replace(held[0], **changes)  # A value checks itself: what it refuses is not stored.
             connection.execute(update(memories).where(_COLUMN.id == id).values(**changes, generation=None))
             return self._seen(connection, scope, [id])[0]
 
@@ -226,6 +224,7 @@ class SqlRecords:
             for page in _pages(held):
                 seqs = connection.execute(select(_COLUMN.seq).where(_COLUMN.id.in_(page))).scalars().all()
                 texts.remove(connection, seqs)
+                self._disown(connection, page)
                 connection.execute(
                     delete(lineage).where(or_(lineage.c.source_id.in_(page), lineage.c.derived_id.in_(page)))
                 )
@@ -240,6 +239,13 @@ class SqlRecords:
         if purged and self._dialect == "sqlite":
             await self._database.checkpoint()
         return purged
+
+    def _disown(self, connection: Connection, purged: list[UUID]) -> None:
+        """Let what was made from these no longer name them."""
+        children = select(lineage.c.derived_id).where(lineage.c.source_id.in_(purged))
+        for child in self._reader.fetch(connection, rows().where(_COLUMN.id.in_(children))):
+            kept = [str(source) for source in child.derived_from if source not in purged]
+            connection.execute(update(memories).where(_COLUMN.id == child.id).values(derived_from=kept))
 
     async def pending(self, generation: int, *, limit: int) -> list[Memory]:
         """Return memories of every tenant, oldest first, that are not marked with this generation."""

@@ -90,10 +90,12 @@ class Reader:
 
 def row_of(memory: Memory, *, seq: int, scope_id: int, fingerprint: bytes) -> dict[str, Any]:
     """The row that holds this memory."""
+    return {"seq": seq, "id": memory.id, "scope_id": scope_id, "fingerprint": fingerprint, **values_of(memory)}
+
+
+def values_of(memory: Memory) -> dict[str, Any]:
+    """The columns of its row that say what it says."""
     return {
-        "seq": seq,
-        "id": memory.id,
-        "scope_id": scope_id,
         "kind": memory.kind,
         "key": memory.key,
         "content": memory.content,
@@ -105,7 +107,6 @@ def row_of(memory: Memory, *, seq: int, scope_id: int, fingerprint: bytes) -> di
         "reason": memory.reason,
         "derived_from": [str(one) for one in memory.derived_from],
         "redacted": list(memory.redacted),
-        "fingerprint": fingerprint,
         "position": memory.position,
         "created_at": memory.created_at,
         "valid_from": memory.valid_from,

@@ -203,19 +203,28 @@ texts_sqlite: Final = (
     'CREATE VIRTUAL TABLE texts USING fts5(body, marks, tokenize = "porter unicode61 remove_diacritics 2")'
 )
 
+TEXT_CONFIGURATION: Final = "scrubjay_words"
+"""PostgreSQL's English stemmer without its stop words: which words of a question to drop is decided before."""
+
+texts_postgresql_configuration: Final = (
+    f"CREATE TEXT SEARCH DICTIONARY {TEXT_CONFIGURATION} (TEMPLATE = snowball, LANGUAGE = english)",
+    f"CREATE TEXT SEARCH CONFIGURATION {TEXT_CONFIGURATION} (COPY = simple)",
+    f"ALTER TEXT SEARCH CONFIGURATION {TEXT_CONFIGURATION} ALTER MAPPING FOR asciiword, word WITH {TEXT_CONFIGURATION}",
+)
+
 texts = Table(
     "texts",
     MetaData(),
     Column("seq", BigInteger, ForeignKey(memories.c.seq, ondelete="CASCADE"), primary_key=True, autoincrement=False),
     Column("body", Text, nullable=False),
-    Column("words", TSVECTOR, Computed("to_tsvector('english', body)", persisted=True), nullable=False),
+    Column("words", TSVECTOR, Computed(f"to_tsvector('{TEXT_CONFIGURATION}', body)", persisted=True), nullable=False),
     Index("ix_texts_words", "words", postgresql_using="gin"),
 )
 
 texts_postgresql: Final = (
     "CREATE TABLE texts ("
     "seq BIGINT NOT NULL, body TEXT NOT NULL, "
-    "words TSVECTOR GENERATED ALWAYS AS (to_tsvector('english', body)) STORED NOT NULL, "
+    f"words TSVECTOR GENERATED ALWAYS AS (to_tsvector('{TEXT_CONFIGURATION}', body)) STORED NOT NULL, "
     "CONSTRAINT pk_texts PRIMARY KEY (seq), "
     "CONSTRAINT fk_texts_seq FOREIGN KEY (seq) REFERENCES memories (seq) ON DELETE CASCADE)"
 )
@@ -228,6 +237,8 @@ def _on_create(statement: str, dialect: str | None = None) -> None:
 
 
 _on_create(texts_sqlite, "sqlite")
+for _statement in texts_postgresql_configuration:
+    _on_create(_statement, "postgresql")
 _on_create(texts_postgresql, "postgresql")
 _on_create(texts_postgresql_index, "postgresql")
 for _name in COUNTERS:

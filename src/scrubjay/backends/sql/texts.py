@@ -9,25 +9,14 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Float,
-    Integer,
-    column,
-    func,
-    literal,
-    literal_column,
-    select,
-    text,
-    true,
-)
+from sqlalchemy import ColumnElement, Connection, Float, Integer, Text, cast, column, func, literal_column, select, text
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from scrubjay.backends.sql.conditions import conditions
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.places import admitted
 from scrubjay.backends.sql.rows import Reader, rows
-from scrubjay.backends.sql.schema import memories
+from scrubjay.backends.sql.schema import TEXT_CONFIGURATION, memories
 from scrubjay.backends.sql.schema import texts as texts_postgresql
 from scrubjay.model import AsOf, Filter, Memory
 from scrubjay.model.words import words_of
@@ -35,6 +24,11 @@ from scrubjay.ports import Match
 
 SCOPES_IN_MATCH: Final = 100
 """A search over more scopes than this is wide: there the scope filters after the match, not inside it."""
+
+CONFIGURATION: Final[ColumnElement[Any]] = literal_column(f"'{TEXT_CONFIGURATION}'::regconfig")
+
+POSTGRESQL_BYTES: Final = 400_000
+"""How much of one memory's words PostgreSQL indexes, since a tsvector has a limit: each word once, from the start on."""
 
 _ADD_SQLITE: Final = text("INSERT INTO texts (rowid, body, marks) VALUES (:seq, :body, :marks)")
 _ADD_POSTGRESQL: Final = text("INSERT INTO texts (seq, body) VALUES (:seq, :body)")
@@ -63,7 +57,8 @@ def marks_of(scope_id: int, *, live: bool) -> str:
 def add(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> None:
     """Index these memories, given with their row number and their scope's."""
     if connection.dialect.name == "postgresql":
-        connection.execute(_ADD_POSTGRESQL, [{"seq": seq, "body": body_of(memory)} for seq, _, memory in indexed])
+        bodies = [(seq, _within_limit(body_of(memory))) for seq, _, memory in indexed]
+        connection.execute(_ADD_POSTGRESQL, [{"seq": seq, "body": body} for seq, body in bodies])
         return
     connection.execute(
         _ADD_SQLITE,
@@ -72,6 +67,13 @@ def add(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> N
             for seq, scope_id, memory in indexed
         ],
     )
+
+
+def _within_limit(body: str) -> str:
+    if len(body) * 4 <= POSTGRESQL_BYTES or len(body.encode()) <= POSTGRESQL_BYTES:
+        return body
+    once = " ".join(dict.fromkeys(body.split(" ")))
+    return once.encode()[:POSTGRESQL_BYTES].decode(errors="ignore")
 
 
 def refresh(connection: Connection, ids: Sequence[UUID]) -> None:
@@ -151,40 +153,35 @@ def _match_postgresql(
     connection: Connection, terms: Sequence[str], filter: Filter, now: datetime, limit: int
 ) -> list[Match]:
     words = texts_postgresql.c.words
-    questions = [func.plainto_tsquery(literal_column("'english'"), term) for term in terms]
-    any_of: ColumnElement[Any] = questions[0]
-    for question in questions[1:]:
-        any_of = any_of.op("||")(question)
+    any_of = func.to_tsquery(CONFIGURATION, " | ".join(f"'{term}'" for term in _bare(terms)))
     matched = (
         select(memories.c.id, memories.c.seq, words.label("words"))
         .join(texts_postgresql, texts_postgresql.c.seq == memories.c.seq)
         .where(words.op("@@")(any_of), conditions(filter, now, "postgresql"))
         .cte("matched")
-        .prefix_with("MATERIALIZED", dialect="postgresql")
     )
+    term = func.unnest(cast(_bare(terms), ARRAY(Text))).column_valued("term")
+    asked = select(func.plainto_tsquery(CONFIGURATION, term).label("question")).cte("asked")
     # PostgreSQL ranks by how often a term occurs, not by how rare it is; the rarity is counted here, over what matched.
-    counts = select(
-        func.count().label("all"),
-        *(
-            func.count().filter(matched.c.words.op("@@")(question)).label(f"with_{place}")
-            for place, question in enumerate(questions)
-        ),
-    ).cte("counts")
-    score = sum(
-        (
-            func.ln(1.0 + (1.0 + counts.c.all) / (0.5 + counts.c[f"with_{place}"]))
-            * func.ts_rank(matched.c.words, question, 1)
-            for place, question in enumerate(questions)
-        ),
-        start=literal(0.0),
-    ).label("score")
+    among_all = select(func.count()).select_from(matched).scalar_subquery()
+    having = (
+        select(func.count()).select_from(matched).where(matched.c.words.op("@@")(asked.c.question)).scalar_subquery()
+    )
+    weighed = select(asked.c.question, func.ln(1.0 + (1.0 + among_all) / (0.5 + having)).label("weight")).cte("weighed")
+    score = func.sum(weighed.c.weight * func.ts_rank(matched.c.words, weighed.c.question, 1)).label("score")
     statement = (
         select(matched.c.id, score)
-        .select_from(matched.join(counts, true()))
+        .select_from(matched.join(weighed, matched.c.words.op("@@")(weighed.c.question)))
+        .group_by(matched.c.id, matched.c.seq)
         .order_by(score.desc(), matched.c.seq.desc())
         .limit(limit)
     )
     return [Match(id=found_id, score=float(found)) for found_id, found in connection.execute(statement)]
+
+
+def _bare(terms: Sequence[str]) -> list[str]:
+    """The terms without anything that a tsquery could read as its own."""
+    return ["".join(letter for letter in term if letter.isalnum()) for term in terms]
 
 
 def _rebuild(connection: Connection) -> int:

@@ -6,7 +6,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import BigInteger, DateTime, Dialect, LargeBinary, Text, Uuid
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import JSON
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -66,14 +66,17 @@ class Id(TypeDecorator[UUID]):
 
 
 class JsonObject(TypeDecorator[Any]):
-    """JSON: text in SQLite, jsonb in PostgreSQL. An empty one is NULL, since most are."""
+    """JSON: text in SQLite, json in PostgreSQL. An empty one is NULL, since most are.
+
+    Not jsonb, which turns 1e22 into an integer: what goes in comes back exactly. Filters cast where they look inside.
+    """
 
     impl = Text
     cache_ok = True
 
     def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
         """The column of this dialect."""
-        return dialect.type_descriptor(JSONB(none_as_null=True) if dialect.name == "postgresql" else Text())
+        return dialect.type_descriptor(JSON(none_as_null=True) if dialect.name == "postgresql" else Text())
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> Any:  # noqa: ANN401 -- any JSON
         """To the driver."""

@@ -1,7 +1,7 @@
 """The write transaction: ask `decide` about each draft, against what is stored and what the drafts before it did."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
@@ -11,9 +11,9 @@ from sqlalchemy import Connection, Select, func, select, text, tuple_, update
 from scrubjay.backends.sql import texts
 from scrubjay.backends.sql.database import Raced
 from scrubjay.backends.sql.places import interned
-from scrubjay.backends.sql.rows import Reader, row_of, rows
+from scrubjay.backends.sql.rows import Reader, row_of, rows, values_of
 from scrubjay.backends.sql.schema import lineage, memories, scopes
-from scrubjay.errors import IdTaken
+from scrubjay.errors import Conflict, IdTaken
 from scrubjay.model import Memory, Remembered, Scope
 from scrubjay.ports import Decide, Decision, Known
 
@@ -25,20 +25,30 @@ def write(connection: Connection, reader: Reader, drafts: Sequence[Memory], deci
     """Store what `decide` says about each draft, and say what became of it."""
     numbers = interned(connection, {draft.scope for draft in drafts})
     _queue_up(connection, drafts, numbers)
-    told = _Told(connection, reader, drafts, numbers)
-    decided: list[tuple[Memory, Decision, UUID | None]] = []
+    told = Told(connection, reader, drafts, numbers)
+    decided: list[tuple[Decision, UUID | None]] = []
     for draft in drafts:
         decision = decide(draft, told.known(draft))
-        replaced = next((closed.id for closed in decision.closes if closed.superseded_by == decision.memory.id), None)
         told.apply(decision)
-        decided.append((draft, decision, replaced))
-    _close(connection, told.closed.values())
-    placed = dict(zip(told.opened, _with_positions(connection, list(told.opened.values()), numbers), strict=True))
-    insert(connection, list(placed.values()), numbers)
+        decided.append((decision, next((closed.id for closed in decision.closes), None)))
+    _close(connection, list(told.closed.values()))
+    left = told.by_id | {memory.id: memory for memory in _with_positions(connection, told.opened.values(), numbers)}
+    insert(connection, [left[opened] for opened in told.opened], numbers)
     return [
-        Remembered(memory=placed.get(decision.memory.id, decision.memory), outcome=decision.outcome, replaced=replaced)
-        for _, decision, replaced in decided
+        Remembered(memory=left[decision.memory.id], outcome=decision.outcome, replaced=replaced)
+        for decision, replaced in decided
     ]
+
+
+def load(connection: Connection, reader: Reader, loaded: Sequence[Memory]) -> int:
+    """Store exactly these rows, but for those whose id is there already; return how many that were."""
+    numbers = interned(connection, {memory.scope for memory in loaded})
+    told = Told(connection, reader, loaded, numbers)
+    for memory in loaded:
+        if memory.id not in told.by_id:
+            told.open(memory)
+    insert(connection, list(told.opened.values()), numbers)
+    return len(told.opened)
 
 
 def _queue_up(connection: Connection, drafts: Iterable[Memory], numbers: dict[Scope, int]) -> None:
@@ -50,7 +60,7 @@ def _queue_up(connection: Connection, drafts: Iterable[Memory], numbers: dict[Sc
 
 
 @dataclass
-class _Told:
+class Told:
     """What is believed while a batch of drafts is decided: the store's rows, overlaid with what was decided so far."""
 
     connection: Connection
@@ -89,10 +99,19 @@ class _Told:
             (self.opened if memory.id in self.opened else self.closed)[memory.id] = memory
             self.by_id[memory.id] = memory
         for memory in decision.opens:
-            if memory.id in self.by_id:
-                raise IdTaken(f"id {memory.id} names another memory already. Use `update` to change it, or another id")
-            self.opened[memory.id] = memory
-            self._believe(memory)
+            self.open(memory)
+
+    def open(self, memory: Memory) -> None:
+        """Take one more row, unless it contradicts what is there."""
+        if memory.id in self.by_id:
+            raise IdTaken(f"id {memory.id} names another memory already. Use `update` to change it, or another id")
+        if memory.superseded_at is None and memory.valid_to is None:
+            if memory.key and any(other.valid_to is None for other in self.by_key[memory.scope, memory.key]):
+                raise Conflict(f"key {memory.key!r} has a current value in {memory.scope} already: replace it instead")
+            if (memory.scope, memory.fingerprint) in self.by_words:
+                raise Conflict(f"{memory.content[:60]!r} is remembered in {memory.scope} already")
+        self.opened[memory.id] = memory
+        self._believe(memory)
 
     def _believe(self, memory: Memory) -> None:
         self.by_id[memory.id] = memory
@@ -126,24 +145,15 @@ class _Told:
         return statements
 
 
-def _close(connection: Connection, closed: Iterable[Memory]) -> None:
+def _close(connection: Connection, closed: Sequence[Memory]) -> None:
     for memory in closed:
-        statement = (
-            update(memories)
-            .where(memories.c.id == memory.id, memories.c.superseded_at.is_(None))
-            .values(
-                superseded_at=memory.superseded_at,
-                superseded_by=memory.superseded_by,
-                closed_because=memory.closed_because,
-                generation=None,
-            )
-        )
-        if connection.execute(statement).rowcount != 1:
+        believed = update(memories).where(memories.c.id == memory.id, memories.c.superseded_at.is_(None))
+        if connection.execute(believed.values(values_of(memory))).rowcount != 1:
             raise Raced
     texts.refresh(connection, [memory.id for memory in closed])
 
 
-def _with_positions(connection: Connection, opened: Sequence[Memory], numbers: dict[Scope, int]) -> list[Memory]:
+def _with_positions(connection: Connection, opened: Collection[Memory], numbers: dict[Scope, int]) -> list[Memory]:
     """Give each memory of a session that has none the next position there."""
     waiting = {numbers[memory.scope] for memory in opened if memory.scope.session and memory.position is None}
     if not waiting:

@@ -1,7 +1,7 @@
 """Makes graphs in the background, one at a time. Searches go on meanwhile, exactly."""
 
 from collections.abc import Collection
-from threading import Event, Lock, Thread
+from threading import Event, Lock, Thread, current_thread
 from typing import TYPE_CHECKING
 
 import structlog
@@ -64,6 +64,7 @@ class Builder:
                 self._give(partition, source, buried)
         finally:
             partition.building = False
+            self._threads.discard(current_thread())
 
     def _give(self, partition: Partition, source: Source, buried: int) -> None:
         generation, tenant, epoch = partition.generation, partition.tenant, source.epoch

@@ -193,7 +193,9 @@ class EmbeddedVectors:
             narrow = self._narrow(connection, partition, filter, among, whole)
             if narrow is not None:
                 return _taken_in(connection, Matrix(dimensions), narrow)
-            matrix = _taken_in(connection, Matrix(dimensions), rows.all_of(connection, partition.generation, whole))
+            room = rows.crowd(connection, partition.generation, whole)
+            feed = rows.all_of(connection, partition.generation, whole)
+            matrix = _taken_in(connection, Matrix(dimensions, room=room), feed)
             partition.matrix, partition.change, partition.epoch = matrix, change, epoch
             partition.graph = None
             self._make_room(partition)

@@ -103,7 +103,7 @@ class Graph:
 
     def _wants(self, limit: int, share: float) -> Iterator[int]:
         """How many rows to ask for: more than wanted, since a filter drops some and a memory may have several."""
-        want = int((4 * limit + 32) / share)
+        want = int((4 * limit + 64) / share)
         while want < len(self.index) / 4:
             yield want
             want *= 2

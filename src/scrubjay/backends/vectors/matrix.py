@@ -58,16 +58,16 @@ class Row(NamedTuple):
 class Growing(Generic[Scalar]):
     """An array that rows are appended to. What was taken from it stays valid when it moves."""
 
-    def __init__(self, kind: type[Scalar], *width: int) -> None:
-        self._room: NDArray[Scalar] = np.empty((0, *width), dtype=kind)
-        self.all: NDArray[Scalar] = self._room
+    def __init__(self, kind: type[Scalar], *width: int, room: int = 0) -> None:
+        self._room: NDArray[Scalar] = np.empty((room, *width), dtype=kind)
+        self.all: NDArray[Scalar] = self._room[:0]
         """The rows that are there."""
 
     def extend(self, values: Sequence[Any] | NDArray[Any]) -> None:
         """Append these rows."""
         start, stop = len(self.all), len(self.all) + len(values)
         if stop > len(self._room):
-            # Nearly exact for the first load, then by a quarter each time: appending stays cheap, and little is wasted.
+            # By a quarter each time: appending stays cheap, and little is wasted.
             room = np.empty((max(stop, len(self._room) * 5 // 4), *self._room.shape[1:]), dtype=self._room.dtype)
             room[:start] = self.all
             self._room = room
@@ -93,20 +93,22 @@ class Question:
 def question(vector: NDArray[Any]) -> Question:
     """Make a question of unit length from a vector of any."""
     exact = np.asarray(vector, dtype=np.float64).reshape(-1)
-    length = float(np.linalg.norm(exact))
+    length = math.sqrt(exact @ exact)
     if not math.isfinite(length):
         raise InvalidInput("the vector to search for has a number that is not finite")
     exact = exact / (length or 1.0)
-    codes, scales = quantized(exact[None, :])
+    codes, scales = quantized(exact.astype(np.float32)[None, :])
     scale = float(scales[0])
-    return Question(exact, codes, scale, float(np.linalg.norm(exact - codes[0] * scale)))
+    missed = exact - codes[0] * scale
+    return Question(exact, codes, scale, math.sqrt(missed @ missed))
 
 
-def quantized(rows: NDArray[np.float64]) -> tuple[NDArray[np.int8], NDArray[np.float64]]:
+def quantized(rows: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """The rows as bytes, with what to multiply each by."""
-    scales = np.abs(rows).max(axis=1, initial=0.0) / 127
+    scales = np.maximum(rows.max(axis=1), -rows.min(axis=1)) / np.float32(127)
     scales[scales == 0] = 1.0
-    return np.rint(rows / scales[:, None]).astype(np.int8), scales
+    codes = rows / scales[:, None]
+    return np.rint(codes, out=codes).astype(np.int8), scales
 
 
 class Matrix:
@@ -116,23 +118,23 @@ class Matrix:
     others append.
     """
 
-    def __init__(self, dimensions: int) -> None:
+    def __init__(self, dimensions: int, *, room: int = 0) -> None:
         self.dimensions = dimensions
-        self.codes = Growing(np.int8, dimensions)
-        self.halves = Growing(np.float16, dimensions)
-        self.scales = Growing(np.float32)
-        self.lengths = Growing(np.float64)
-        self.rows = Growing(np.int64)
-        self.changes = Growing(np.int64)
-        self.ids = Growing(np.uint8, 16)
-        self.owners = Growing(np.int64)
-        self.spans = Growing(np.int32, 2)
-        self.scopes = Growing(np.int64)
-        self.kinds = Growing(np.int64)
-        self.live = Growing(np.bool_)
-        self.present = Growing(np.bool_)
-        self.since = Growing(np.int64)
-        self.until = Growing(np.int64)
+        self.codes = Growing(np.int8, dimensions, room=room)
+        self.halves = Growing(np.float16, dimensions, room=room)
+        self.scales = Growing(np.float32, room=room)
+        self.lengths = Growing(np.float64, room=room)
+        self.rows = Growing(np.int64, room=room)
+        self.changes = Growing(np.int64, room=room)
+        self.ids = Growing(np.uint8, 16, room=room)
+        self.owners = Growing(np.int64, room=room)
+        self.spans = Growing(np.int32, 2, room=room)
+        self.scopes = Growing(np.int64, room=room)
+        self.kinds = Growing(np.int64, room=room)
+        self.live = Growing(np.bool_, room=room)
+        self.present = Growing(np.bool_, room=room)
+        self.since = Growing(np.int64, room=room)
+        self.until = Growing(np.int64, room=room)
         self.dead = 0
         self._slots: dict[bytes, tuple[int, ...]] = {}
         self._kind_codes: dict[str, int] = {}
@@ -208,12 +210,12 @@ class Matrix:
             self.check_dimensions(width // 2)
         halves = np.frombuffer(joined, dtype="<f2").reshape(len(blobs), self.dimensions)
         exact = halves.astype(np.float64)
-        lengths = np.linalg.norm(exact, axis=1)
+        lengths = np.sqrt(np.einsum("ij,ij->i", exact, exact))
         lengths[lengths == 0] = 1.0
-        exact /= lengths[:, None]
-        codes, scales = quantized(exact)
-        missed = np.linalg.norm(exact - codes * scales[:, None], axis=1)
-        self._missed = max(self._missed, float(missed.max()))
+        unit = (exact / lengths[:, None]).astype(np.float32)
+        codes, scales = quantized(unit)
+        unit -= codes * scales[:, None]
+        self._missed = max(self._missed, math.sqrt(np.einsum("ij,ij->i", unit, unit).max()))
         self.codes.extend(codes)
         self.halves.extend(halves)
         self.scales.extend(scales)
@@ -253,7 +255,7 @@ class Matrix:
     def compacted(self) -> "Matrix":
         """A copy without the dead rows."""
         keep = np.flatnonzero(self.present.all)
-        copy = Matrix(self.dimensions)
+        copy = Matrix(self.dimensions, room=len(keep))
         for name, column in vars(self).items():
             if isinstance(column, Growing):
                 getattr(copy, name).extend(column.all if name == "_places" else column.all[keep])
@@ -311,10 +313,10 @@ class Matrix:
     def nearest(self, asked: Question, slots: Slots, limit: int) -> list[Match]:
         """The memories nearest to the question among these slots, best first, each once; exact."""
         if len(slots) > FEW:
-            slots = slots[self._worth_a_look(asked, slots, limit)]
+            slots = slots[self.worth_a_look(asked, slots, limit)]
         return self.ranked(asked, slots, limit)
 
-    def _worth_a_look(self, asked: Question, slots: Slots, limit: int) -> Slots:
+    def worth_a_look(self, asked: Question, slots: Slots, limit: int) -> Slots:
         """Which of the slots may be among the best, by their bytes: all that are, and few that are not."""
         scales = self.scales.all
         codes = self.codes.all[: len(scales)]

@@ -40,8 +40,8 @@ from scrubjay.ports import Entry
 BATCH: Final = 500
 """How many ids one statement names: SQLite takes 999 parameters or more, and plans stay short."""
 
-CHUNK: Final = 8_192
-"""How many rows are read at a time."""
+CHUNK: Final = 2_048
+"""How many rows are read at a time: enough to be quick, and few enough to be worked on in the processor's cache."""
 
 FEWEST_TOMBSTONES: Final = 1_000
 
@@ -130,7 +130,10 @@ def _halves(entries: Sequence[Entry]) -> NDArray[np.float16]:
     widths = {entry.vectors.shape[1] for entry in entries}
     if len(widths) > 1:
         raise InvalidInput(f"vectors of {' and '.join(map(str, sorted(widths)))} dimensions: a generation has one size")
-    return np.concatenate([entry.vectors for entry in entries]).astype("<f2")
+    halves = np.concatenate([entry.vectors for entry in entries]).astype("<f2")
+    if not np.isfinite(halves).all():
+        raise InvalidInput("a vector has a number that is not finite: the embedding model is broken")
+    return halves
 
 
 def _lengths(connection: Connection, generation: int, entries: Mapping[UUID, Entry]) -> dict[UUID, int]:
@@ -175,9 +178,6 @@ def bury(connection: Connection, ids: Sequence[UUID]) -> set[str]:
 
 
 def _bury(connection: Connection, change: int, which: ColumnElement[bool]) -> None:
-    if connection.dialect.name == "sqlite":
-        # Without this, the bytes of the vector would stay in the file until the space is used again.
-        connection.exec_driver_sql("PRAGMA secure_delete = ON").close()
     found = connection.execute(update(vectors).where(which).values(vector=None, live=False, change=change)).rowcount
     if found:
         _count_tombstones(connection, found)
@@ -230,8 +230,8 @@ def missing(connection: Connection, generation: int, ids: Sequence[UUID]) -> lis
     return [one for one in wanted if one not in found]
 
 
-def crowd(connection: Connection, generation: int, filter: Filter, *, most: int) -> int:
-    """Count the rows that the filter's scope admits, but no further than `most`."""
+def crowd(connection: Connection, generation: int, filter: Filter, *, most: int | None = None) -> int:
+    """Count the rows that the filter's scope admits, tombstones among them, but no further than `most`."""
     here = and_(vectors.c.generation == generation, vectors.c.scope_id.in_(admitted(filter)))
     limited = select(literal(1)).select_from(vectors).where(here).limit(most).subquery()
     return connection.execute(select(func.count()).select_from(limited)).scalar_one()

@@ -54,16 +54,17 @@ class Snapshots:
             header.epoch,
         ):
             return None
-        path = self._folder / header.file
-        try:
-            if path.stat().st_size != header.size or _checksum(path) != header.checksum:
-                return None
-        except OSError:
-            return None
         from usearch.index import Index  # noqa: PLC0415 -- loaded by those who have outgrown exact search
 
-        # Mapped, not read: quick to open, and shared by the processes that use it. The file is never written to again.
-        index = Index.restore(path, view=True)
+        path = self._file(header)
+        try:
+            # The checksum comes first: usearch does not survive every damage.
+            if path.stat().st_size != header.size or _checksum(path) != header.checksum:
+                return None
+            # Mapped, not read: quick to open, and shared by processes. The file is never written to again.
+            index = Index.restore(path, view=True)
+        except (OSError, ValueError, RuntimeError):  # gone meanwhile, or made by a usearch that this one cannot read
+            return None
         return (index, header.change) if index is not None and len(index) == header.count else None
 
     def keep(self, index: "Index", generation: int, tenant: str, *, epoch: int, change: int) -> None:
@@ -89,7 +90,7 @@ class Snapshots:
         temporary.write_text(json.dumps(asdict(header), indent=2), encoding="utf-8")
         temporary.replace(place)
         if before is not None:
-            (self._folder / before.file).unlink(missing_ok=True)
+            self._file(before).unlink(missing_ok=True)
 
     def forget_generation(self, generation: int) -> None:
         """Delete what was kept of a generation."""
@@ -105,6 +106,9 @@ class Snapshots:
 
     def _path(self, generation: int, tenant: str) -> Path:
         return self._folder / f"{generation}-{_digest(tenant)}.json"
+
+    def _file(self, header: Header) -> Path:
+        return self._folder / Path(str(header.file)).name
 
     def _header(self, path: Path) -> Header | None:
         with suppress(OSError, ValueError, TypeError):  # missing, not JSON, other fields: all the same as none

@@ -1,17 +1,19 @@
 """Commands that carry memories out and in: export and import."""
 
+import io
 import os
+import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, TextIO
+from typing import Annotated, BinaryIO, TextIO
 
 import typer
 
 from scrubjay.doors.cli.narrowing import Narrowing
-from scrubjay.doors.cli.output import note, progress, write_json, write_table
+from scrubjay.doors.cli.output import memories, progress, write_json, write_line
 from scrubjay.doors.cli.place import Place
 from scrubjay.doors.cli.verb import AsJson, verb
 from scrubjay.errors import InvalidInput, Unsupported
@@ -22,10 +24,12 @@ _SHOWN = 100
 
 @verb
 def export(
-    here: Place,
     narrowing: Narrowing,
+    here: Place,
     file: Annotated[str, typer.Argument(help="Where to. `-`: standard output.")] = "-",
-    current: Annotated[bool, typer.Option("--current", help="Leave out what was replaced, forgotten or expired.")] = False,
+    current: Annotated[
+        bool, typer.Option("--current", help="Without what was replaced, forgotten or expired.")
+    ] = False,
     json: AsJson = False,
 ) -> None:
     """Write the memories of a scope as lines of JSON, with their history."""
@@ -42,10 +46,10 @@ def export(
     if json:
         write_json({"file": str(path), "memories": written})
         return
-    write_table(("memories", "file"), [(f"{written}", str(path))])
+    write_line(f"{memories(written)} written to {path}", f"{written}", str(path))
 
 
-def _write(lines: Iterable[str], target: TextIO, done: "_Done") -> int:
+def _write(lines: Iterable[str], target: TextIO, done: Callable[[int], None]) -> int:
     count = 0
     for line in lines:
         target.write(f"{line}\n")
@@ -53,12 +57,6 @@ def _write(lines: Iterable[str], target: TextIO, done: "_Done") -> int:
         if count % _SHOWN == 0:
             done(count)
     return count
-
-
-class _Done:
-    """Takes how many are done."""
-
-    def __call__(self, done: int, /) -> None: ...
 
 
 @contextmanager
@@ -94,23 +92,26 @@ def import_(
     if json:
         write_json({"new": new, "known": known})
         return
-    write_table(("outcome", "memories"), [("new", f"{new}"), ("known", f"{known}")])
-    if not new and not known:
-        note("the file holds no memories")
+    write_line(f"{memories(new)} stored, {known:,} known already", f"{new}", f"{known}")
 
 
 @contextmanager
-def _reading(file: str) -> Iterator[tuple[Iterable[str], int | None]]:
-    """The lines of a file, and how many memories that are if it can be told beforehand."""
-    if file == "-":
-        yield (line.decode() for line in sys.stdin.buffer), None
-        return
-    path = Path(file)
-    try:
-        with path.open("rb") as counted:
-            total = sum(1 for _ in counted) - 1 if path.is_file() else None
-        opened = path.open(encoding="utf-8")
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be read: {error.strerror}. Check the name") from error
-    with opened as lines:
-        yield lines, total
+def _reading(file: str) -> Iterator[tuple[TextIO, int | None]]:
+    """The lines of a file or of standard input, and how many memories those are, if that can be told before."""
+    with ExitStack() as files:
+        source: BinaryIO
+        if file == "-":
+            # All of it is read before the store is opened: somebody may be typing, or press Ctrl-C.
+            source = files.enter_context(tempfile.TemporaryFile())
+            shutil.copyfileobj(sys.stdin.buffer, source)
+            source.seek(0)
+        else:
+            try:
+                source = files.enter_context(Path(file).open("rb"))
+            except OSError as error:
+                raise InvalidInput(f"{file} cannot be read: {error.strerror}. Check the name") from error
+        total = None
+        if source.seekable():
+            total = sum(1 for _ in source) - 1
+            source.seek(0)
+        yield files.enter_context(io.TextIOWrapper(source, encoding="utf-8")), total

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
@@ -10,9 +10,6 @@ from scrubjay.doors.cli.place import Place
 from scrubjay.doors.cli.verb import Options
 from scrubjay.doors.cli.words import data_of, moment_ago
 from scrubjay.model import AsOf
-
-if TYPE_CHECKING:
-    from scrubjay.service import Narrow
 
 _PANEL = "Which memories"
 _WHEN = "WHEN"
@@ -34,7 +31,9 @@ class Narrowing(Options):
     ] = None
     since: Annotated[
         datetime | None,
-        typer.Option(parser=moment_ago, metavar=_WHEN, help="Valid from then on: a date or 7d.", rich_help_panel=_PANEL),
+        typer.Option(
+            parser=moment_ago, metavar=_WHEN, help="Valid from then on: a date or 7d.", rich_help_panel=_PANEL
+        ),
     ] = None
     until: Annotated[
         datetime | None,
@@ -56,9 +55,9 @@ class Narrowing(Options):
         float, typer.Option(min=0, max=1, help="Only as important as this.", rich_help_panel=_PANEL)
     ] = 0.0
 
-    def at(self, here: Place) -> "Narrow":
+    def at(self, here: Place) -> dict[str, Any]:
         """The keywords of a verb that say this, in this place."""
-        narrow: dict[str, Any] = {
+        return {
             **here.where,
             "kinds": self.kind or (),
             "key_prefix": self.key_prefix,
@@ -68,7 +67,6 @@ class Narrowing(Options):
             "as_of": self._as_of(),
             "least_importance": self.least_importance,
         }
-        return cast("Narrow", narrow)
 
     def _as_of(self) -> AsOf:
         if self.as_of is not None and (self.valid_at is not None or self.known_at is not None):

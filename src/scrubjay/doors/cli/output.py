@@ -1,4 +1,4 @@
-"""How a command speaks: tables for people, tab-separated lines for pipes, JSON for programs; the rest to standard error.
+"""How a command speaks: tables for people, tab-separated lines for pipes, JSON for programs.
 
 What memories say is never taken for markup, and control characters in it never reach a terminal.
 """
@@ -8,14 +8,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
 from scrubjay.errors import ScrubjayError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 _PICTURES: Final = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
 _CONTROLS: Final = {**_PICTURES, 0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
@@ -65,12 +67,26 @@ def write_table(columns: Sequence[str], rows: Sequence[Sequence[str | Text]]) ->
         for row in rows:
             sys.stdout.write("\t".join(on_one_line(str(cell)) for cell in row) + "\n")
         return
-    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", show_header=any(columns))
     for column in columns:
         table.add_column(column, overflow="fold")
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else visible(cell) for cell in row))
     console.print(table)
+
+
+def write_line(sentence: str | Text, *cells: str) -> None:
+    """Print a sentence for people; for a pipe, what it is about, with tabs between."""
+    console = output()
+    if console.is_terminal:
+        console.print(sentence, soft_wrap=True)
+    else:
+        sys.stdout.write("\t".join(on_one_line(cell) for cell in cells) + "\n")
+
+
+def memories(count: int) -> str:
+    """A number of memories, in words."""
+    return f"{count:,} {'memory' if count == 1 else 'memories'}"
 
 
 def note(message: str) -> None:
@@ -89,13 +105,15 @@ def complain(error: ScrubjayError, *, as_json: bool) -> None:
 @contextmanager
 def progress(doing: str, total: int | None) -> Iterator["Steps"]:
     """Show how far something is, on standard error, while it lasts and where somebody looks."""
+    from rich import progress as bars  # noqa: PLC0415 -- most commands are done before a bar could be drawn
+
     console = aside()
-    bar = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
+    bar = bars.Progress(
+        bars.SpinnerColumn(),
+        bars.TextColumn("{task.description}", markup=False),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn(),
+        bars.TimeRemainingColumn(),
         console=console,
         transient=True,
         disable=not console.is_terminal,
@@ -107,7 +125,7 @@ def progress(doing: str, total: int | None) -> Iterator["Steps"]:
 class Steps:
     """How far it is. Its methods are what the verbs of the library take as `progress`."""
 
-    def __init__(self, bar: Progress, doing: str, total: int | None) -> None:
+    def __init__(self, bar: "Progress", doing: str, total: int | None) -> None:
         self._bar = bar
         self._task = bar.add_task(doing, total=total)
 

@@ -25,11 +25,9 @@ class House(Options):
     """Which store, for commands that concern all of it."""
 
     home: Annotated[
-        Path | None, typer.Option(help="The folder of the store. [default: SCRUBJAY_HOME]", rich_help_panel=_STORE)
+        Path | None, typer.Option(help="The folder of the store (SCRUBJAY_HOME).", rich_help_panel=_STORE)
     ] = None
-    tenant: Annotated[
-        str | None, typer.Option(help="The tenant. [default: SCRUBJAY_TENANT]", rich_help_panel=_STORE)
-    ] = None
+    tenant: Annotated[str | None, typer.Option(help="The tenant (SCRUBJAY_TENANT).", rich_help_panel=_STORE)] = None
 
     @property
     def given(self) -> dict[str, object]:
@@ -71,7 +69,7 @@ class Place(House):
     @property
     def where(self) -> Where:
         """The scope as keywords of a verb."""
-        return {name: getattr(self, name) for name in PLACE_NAMES}  # type: ignore[return-value,misc]  # those of Where
+        return {name: getattr(self, name) for name in PLACE_NAMES}  # type: ignore[return-value]  # those of Where
 
     def __str__(self) -> str:
         named = [f"{name}={value}" for name, value in self.where.items() if value is not None]

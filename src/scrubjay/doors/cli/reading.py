@@ -15,8 +15,8 @@ from scrubjay.model import Hits, Memory, Mode, Order
 
 @verb
 def recall(
-    here: Place,
     narrowing: Narrowing,
+    here: Place,
     query: Annotated[str, typer.Argument(help="What to look for. An empty one finds the newest.")],
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this many.")] = 10,
     mode: Annotated[Mode, typer.Option(help="By meaning, by words, or both.")] = "hybrid",
@@ -57,8 +57,8 @@ def _show(found: Hits) -> None:
 
 @verb
 def context(
-    here: Place,
     narrowing: Narrowing,
+    here: Place,
     query: Annotated[str, typer.Argument(help="What the agent is about to do.")],
     budget: Annotated[int, typer.Option("--budget", "-b", min=1, help="At most this many tokens.")] = 1000,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Consider at most this many hits.")] = 30,
@@ -102,8 +102,8 @@ def get(
 
 @verb
 def list_(
-    here: Place,
     narrowing: Narrowing,
+    here: Place,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this many.")] = 20,
     order: Annotated[Order, typer.Option(help="Which come first.")] = "newest",
     after: Annotated[str | None, typer.Option(help="Go on after this id: the last of the page before.")] = None,

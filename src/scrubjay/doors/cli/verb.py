@@ -53,6 +53,7 @@ def _is_group(annotation: object) -> bool:
 
 
 def _spread(group: type[Options]) -> list[inspect.Parameter]:
+    """One parameter for each field: those of the group itself before those that it inherits."""
     hints = get_type_hints(group, include_extras=True)
     return [
         inspect.Parameter(
@@ -61,7 +62,7 @@ def _spread(group: type[Options]) -> list[inspect.Parameter]:
             default=inspect.Parameter.empty if one.default is MISSING else one.default,
             annotation=hints[one.name],
         )
-        for one in fields(group)
+        for one in sorted(fields(group), key=lambda one: one.name not in vars(group)["__annotations__"])
     ]
 
 

@@ -1,5 +1,6 @@
 """Answers as people like to read them on a terminal. Each view is something that rich can print."""
 
+import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Final
@@ -9,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from scrubjay.doors.cli.output import local, on_one_line, visible
+from scrubjay.doors.cli.output import local, memories, on_one_line, visible
 from scrubjay.model import ForgetReceipt, Generation, Hit, Memory, Stats
 
 ID: Final = "cyan"
@@ -68,12 +69,12 @@ def explained(signals: Mapping[str, float]) -> RenderableType:
     """The numbers behind a score: how each search found it, then what was added up."""
     grid = Table.grid(padding=(0, 2))
     for justify in ("left", "left", "right", "left"):
-        grid.add_column(justify=justify)  # type: ignore[arg-type]  # the words that rich knows
+        grid.add_column(justify=justify)
     for name in _FOUND_BY:
         if name in signals:
             ahead = signals.get(f"{name}_z", 0.0)
             said = f"rank {signals[f'{name}_rank']:.0f}, {ahead:+.1f} deviations from the others"
-            grid.add_row(f"by {name}", _bar(ahead / 4), f"{signals[name]:.2f}", Text(said, style=BACKGROUND))
+            grid.add_row(f"by {name}", _bar(ahead / 4), f"{signals[name]:.2g}", Text(said, style=BACKGROUND))
     for name in _ADDED:
         if value := signals.get(name, 0.0):
             grid.add_row(name, _bar(value / 4), f"{value:+.2f}", "")
@@ -105,7 +106,7 @@ def known(memory: Memory, now: datetime) -> Iterable[tuple[str, str]]:
         "key": memory.key,
         "scope": str(memory.scope),
         "position": memory.position,
-        "data": memory.data,
+        "data": json.dumps(memory.data, ensure_ascii=False) if memory.data else "",
         "importance": memory.importance,
         "trust": str(memory.trust),
         "source": memory.source,
@@ -120,7 +121,7 @@ def known(memory: Memory, now: datetime) -> Iterable[tuple[str, str]]:
         "superseded by": memory.superseded_by,
         "uses": memory.uses,
     }
-    return [(name, str(value)) for name, value in values.items() if value not in (None, "", {})]
+    return [(name, str(value)) for name, value in values.items() if value not in (None, "")]
 
 
 def _stretch(start: datetime, end: datetime | None) -> str:
@@ -152,18 +153,14 @@ def _version(memory: Memory, now: datetime) -> RenderableType:
 def receipt(given: ForgetReceipt) -> RenderableType:
     """What was forgotten, and after a purge what is left of it: nothing."""
     done = "purged for good" if given.purged else "forgotten (kept in the history)"
-    lines = [Text(f"{_memories(len(given.ids))} {done}")]
+    lines = [Text(f"{memories(len(given.ids))} {done}")]
     if given.derived:
-        lines.append(Text(f"and {_memories(len(given.derived))} made from that"))
+        lines.append(Text(f"and {memories(len(given.derived))} made from that"))
     if given.purged:
         left = ", ".join(f"{name} {count}" for name, count in given.remaining.items()) or "not counted"
         clean = not any(given.remaining.values())
         lines.append(Text(f"left in the stores: {left}", style="green" if clean else "bold red"))
     return Group(*lines)
-
-
-def _memories(count: int) -> str:
-    return f"{count:,} {'memory' if count == 1 else 'memories'}"
 
 
 def stats(found: Stats) -> list[tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What people write on a command line becomes values: moments such as `7d`, data such as `lang=python`, standard input."""
+"""What people write becomes values: moments such as `7d`, data such as `lang=python`, standard input."""
 
 import json
 import re
@@ -38,7 +38,7 @@ def _moment(text: str, direction: int) -> datetime:
 
 
 def data_of(given: Sequence[str]) -> dict[str, Json]:
-    """The data that `KEY=VALUE` pairs and JSON objects spell together. A value is JSON where it can be, or else text."""
+    """The data that `KEY=VALUE` pairs and JSON objects spell together. A value is JSON if it can be, or text."""
     data: dict[str, Json] = {}
     for one in given:
         if one.lstrip().startswith("{"):

@@ -3,20 +3,18 @@
 import sys
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
+from rich.text import Text
 
 from scrubjay.doors.cli import documents, views
-from scrubjay.doors.cli.output import aside, note, output, progress, write_json, write_table
+from scrubjay.doors.cli.output import aside, memories, note, output, progress, write_json, write_line
 from scrubjay.doors.cli.place import Place
 from scrubjay.doors.cli.verb import AsJson, Options, verb
 from scrubjay.doors.cli.words import data_of, moment_ago, moment_ahead, standard_input, told
 from scrubjay.errors import InvalidInput
 from scrubjay.model import Remembered, Trust
-
-if TYPE_CHECKING:
-    from scrubjay.write.prepare import Telling
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +30,7 @@ class Details(Options):
     data: Annotated[
         list[str] | None, typer.Option(help="Data to keep with it: KEY=VALUE, or a JSON object. Repeatable.")
     ] = None
-    importance: Annotated[float | None, typer.Option(min=0, max=1, help="From 0 to 1. [default: 0.5]")] = None
+    importance: Annotated[float | None, typer.Option(min=0, max=1, help="From 0 to 1, usually 0.5.")] = None
     source: Annotated[str | None, typer.Option(help="Where it comes from: a file, a URL, a task.")] = None
     author: Annotated[str | None, typer.Option(help="Who said it.")] = None
     reason: Annotated[str | None, typer.Option(help="Why it is worth remembering.")] = None
@@ -67,19 +65,23 @@ class Details(Options):
 
 @verb
 def remember(
-    here: Place,
     details: Details,
+    here: Place,
     text: Annotated[str | None, typer.Argument(help="What to remember. `-`, or nothing: standard input.")] = None,
     lines: Annotated[bool, typer.Option("--lines", help="Each line of standard input is a memory.")] = False,
-    id: Annotated[str | None, typer.Option(help="Your own id: telling it again with the same id is one memory.")] = None,
-    trust: Annotated[Trust | None, typer.Option(help="Where the words came from. [default: told]")] = None,
+    id: Annotated[
+        str | None, typer.Option(help="Your own id: telling it again with the same id is one memory.")
+    ] = None,
+    trust: Annotated[Trust | None, typer.Option(help="Where the words came from, usually told.")] = None,
     derived_from: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="A memory that it was made from. Repeatable.")
     ] = None,
     json: AsJson = False,
 ) -> None:
     """Remember something: a text, standard input, or each line of it."""
-    said = details.said() | ({"trust": trust} if trust else {}) | ({"derived_from": derived_from} if derived_from else {})
+    said = (
+        details.said() | ({"trust": trust} if trust else {}) | ({"derived_from": derived_from} if derived_from else {})
+    )
     if lines:
         _remember_lines(here, text, id, said, json=json)
         return
@@ -96,22 +98,26 @@ def _remember_lines(here: Place, text: str | None, id: str | None, said: dict[st
     if id is not None or "key" in said or text not in (None, "-"):
         raise typer.BadParameter("--lines reads many memories from standard input: leave out TEXT, --id and --key")
     contents = [line for line in standard_input().splitlines() if line.strip()]
-    tellings = [cast("Telling", {**said, "content": line}) for line in contents]
+    tellings: list[Any] = [{**said, "content": line} for line in contents]
     with here.opened() as jay, progress("remembering", len(tellings)) as steps:
         done = jay.remember_many(tellings, progress=steps.done, **here.where)
     if json:
         write_json(documents.remembered_many(done))
         return
     counts = {outcome: sum(one.outcome == outcome for one in done) for outcome in ("stored", "unchanged", "superseded")}
-    write_table(("outcome", "memories"), [(outcome, f"{count}") for outcome, count in counts.items() if count])
+    for outcome, count in counts.items():
+        if count:
+            write_line(f"{outcome} {memories(count)}", outcome, f"{count}")
 
 
 @verb
 def update(
-    here: Place,
     details: Details,
+    here: Place,
     id: Annotated[str, typer.Argument(help="The id of the memory.")],
-    content: Annotated[str | None, typer.Option("--content", "-c", help="What it says now; `-`: standard input.")] = None,
+    content: Annotated[
+        str | None, typer.Option("--content", "-c", help="What it says now; `-`: standard input.")
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Correct a memory. The old version stays in its history."""
@@ -126,8 +132,10 @@ def update(
 
 def _show(done: Remembered) -> None:
     """The id and what became of it, so that a script finds the id first."""
-    outcome = f"superseded {done.replaced}" if done.replaced is not None else done.outcome
-    write_table(("id", "outcome"), [(str(done.id), outcome)])
+    line = Text(f"{done.outcome} ", style="green").append(str(done.id), style=views.ID)
+    if done.replaced is not None:
+        line.append(f" replaces {done.replaced}", style=views.BACKGROUND)
+    write_line(line, str(done.id), done.outcome)
     if done.memory.redacted:
         note(f"redacted before it was stored: {', '.join(done.memory.redacted)}")
 
@@ -138,7 +146,9 @@ def forget(
     ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...", help="The ids of memories.")] = None,
     key: Annotated[str | None, typer.Option(help="Or the key of one.")] = None,
     everything: Annotated[bool, typer.Option("--everything", help="Or everything in the scope.")] = False,
-    purge: Annotated[bool, typer.Option("--purge", help="Delete for good, from every index, history included.")] = False,
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Delete for good, from every index, history included.")
+    ] = False,
     reason: Annotated[str | None, typer.Option(help="Why, for the history.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     json: AsJson = False,
@@ -146,7 +156,7 @@ def forget(
     """Forget memories, and what was made from them. Their history stays, unless they are purged."""
     with here.opened() as jay:
         if (purge or everything) and not yes:
-            meant = f"everything in {here} ({jay.count(**here.where):,} memories)" if everything else key or _named(ids)
+            meant = f"everything in {here} ({memories(jay.count(**here.where))})" if everything else key or _named(ids)
             _confirm(f"{'Purge' if purge else 'Forget'} {meant}{', for good' if purge else ''}?")
         given = jay.forget(ids or None, key=key, everything=everything, purge=purge, reason=reason, **here.where)
     if json:

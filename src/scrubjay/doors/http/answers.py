@@ -44,13 +44,13 @@ class Memory(BaseModel):
     author: str | None = None
     reason: str | None = None
     derived_from: list[UUID] | None = None
-    redacted: list[str] | None = Field(None, description="The kinds of secret that were taken out of it.")
-    position: int | None = Field(None, description="Its place in its session.")
+    redacted: list[str] | None = Field(default=None, description="The kinds of secret that were taken out of it.")
+    position: int | None = Field(default=None, description="Its place in its session.")
     created_at: datetime = Field(description="Since when we believe it.")
     valid_from: datetime = Field(description="Since when it holds in the world.")
     valid_to: datetime | None = None
     expires_at: datetime | None = None
-    superseded_at: datetime | None = Field(None, description="Since when we do not believe it any more.")
+    superseded_at: datetime | None = Field(default=None, description="Since when we do not believe it any more.")
     superseded_by: UUID | None = None
     closed_because: str | None = None
     uses: int
@@ -68,15 +68,13 @@ class Remembered(BaseModel):
     outcome: Literal["stored", "unchanged", "superseded"] = Field(
         description="`stored` as new, `unchanged` because it was known, or it `superseded` an earlier version."
     )
-    replaced: UUID | None = Field(None, description="The version that it superseded.")
+    replaced: UUID | None = Field(default=None, description="The version that it superseded.")
     memory: Memory
 
     @classmethod
     def of(cls, remembered: model.Remembered) -> Self:
         """The outcome with its memory."""
-        return cls(
-            outcome=remembered.outcome, replaced=remembered.replaced, memory=Memory.of(remembered.memory)
-        )
+        return cls(outcome=remembered.outcome, replaced=remembered.replaced, memory=Memory.of(remembered.memory))
 
 
 class Hit(BaseModel):
@@ -87,7 +85,7 @@ class Hit(BaseModel):
     similarity: float | None = Field(description="How close in meaning, from 0 to 1; null when it was not compared.")
     why: str = Field(examples=["close in meaning (0.55) · words: indent"])
     passage: str | None = Field(description="The part of a long memory that was found.")
-    signals: dict[str, float] | None = Field(None, description="With `explain`: all that went into the score.")
+    signals: dict[str, float] | None = Field(default=None, description="With `explain`: all that went into the score.")
 
     @classmethod
     def of(cls, hit: model.Hit) -> Self:
@@ -107,7 +105,9 @@ class Hits(BaseModel):
     """The answers to one question, best first."""
 
     hits: list[Hit]
-    degraded: list[str] = Field(description="Parts that could not take part: what is here is right, but there may be more.")
+    degraded: list[str] = Field(
+        description="Parts that could not take part: what is here is right, but there may be more."
+    )
     milliseconds: float
 
     @classmethod

@@ -1,11 +1,11 @@
 """What requests carry. Types are checked here; what a value may be is checked by the values themselves."""
 
-from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Discriminator, Field, JsonValue, Tag
 
 from scrubjay import model
+from scrubjay.model.checks import in_utc
 
 Moment = Annotated[AwareDatetime, Field(examples=["2026-03-01T12:00:00Z"])]
 
@@ -15,15 +15,21 @@ class Place(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    user: str | None = Field(None, examples=["u-42"])
-    project: str | None = None
-    agent: str | None = None
-    session: str | None = None
-    workflow: str | None = None
+    user: str | None = Field(default=None, description="Only for this user.", examples=["u-42"])
+    project: str | None = Field(default=None, description="Only in this project.")
+    agent: str | None = Field(default=None, description="Only for this agent.")
+    session: str | None = Field(default=None, description="Only in this session.")
+    workflow: str | None = Field(default=None, description="Only in this workflow.")
 
     def where(self) -> model.Where:
         """The place as the keywords of a verb."""
-        return model.Where(**{name: getattr(self, name) for name in model.PLACE_NAMES})  # type: ignore[typeddict-item]  # the same names
+        return {
+            "user": self.user,
+            "project": self.project,
+            "agent": self.agent,
+            "session": self.session,
+            "workflow": self.workflow,
+        }
 
 
 class Telling(Place):
@@ -39,19 +45,23 @@ class Telling(Place):
     )
 
     content: str = Field(description="What to remember, up to a million characters.")
-    id: str | None = Field(None, description="Your own id: telling it again with the same id is one memory.")
-    kind: str = Field(model.DEFAULT_KIND, description="Such as fact, preference, instruction, rule, message, event.")
-    key: str | None = Field(None, description="One current value per key and place: a new one replaces the old one.")
-    data: dict[str, JsonValue] | None = Field(None, description="Anything else that belongs to it, as JSON.")
-    importance: float = Field(0.5, description="From 0 to 1.")
-    trust: str = Field(model.Trust.TOLD, description=f"One of {', '.join(model.Trust)}.")
-    source: str | None = Field(None, description="Where it comes from: a task, a file, a URL.")
-    author: str | None = None
-    reason: str | None = Field(None, description="Why it is so, or why it was written down.")
-    derived_from: list[str] = Field([], description="Ids of the memories that this one was made from.")
-    valid_from: Moment | None = Field(None, description="Since when it holds in the world; now, if left out.")
-    valid_to: Moment | None = Field(None, description="Until when it holds.")
-    expires_at: Moment | None = Field(None, description="From when on it is not wanted any more.")
+    id: str | None = Field(default=None, description="Your own id: telling it again with the same id is one memory.")
+    kind: str = Field(
+        default=model.DEFAULT_KIND, description="Such as fact, preference, instruction, rule, message, event."
+    )
+    key: str | None = Field(
+        default=None, description="One current value per key and place: a new one replaces the old one."
+    )
+    data: dict[str, JsonValue] | None = Field(default=None, description="Anything else that belongs to it, as JSON.")
+    importance: float = Field(default=0.5, description="From 0 to 1.")
+    trust: str = Field(default=model.Trust.TOLD, description=f"One of {', '.join(model.Trust)}.")
+    source: str | None = Field(default=None, description="Where it comes from: a task, a file, a URL.")
+    author: str | None = Field(default=None, description="Who said or wrote it.")
+    reason: str | None = Field(default=None, description="Why it is so, or why it was written down.")
+    derived_from: list[str] = Field(default=[], description="Ids of the memories that this one was made from.")
+    valid_from: Moment | None = Field(default=None, description="Since when it holds in the world; now, if left out.")
+    valid_to: Moment | None = Field(default=None, description="Until when it holds.")
+    expires_at: Moment | None = Field(default=None, description="From when on it is not wanted any more.")
 
 
 class Changes(BaseModel):
@@ -77,13 +87,13 @@ class Changes(BaseModel):
 class Narrow(Place):
     """Which memories may answer."""
 
-    kinds: list[str] = Field([], description="Only these kinds; all, if left out.")
+    kinds: list[str] = Field(default=[], description="Only these kinds; all, if left out.")
     key: str | None = None
-    key_prefix: str | None = Field(None, description="Such as `pref:`.")
-    since: Moment | None = Field(None, description="Held from here on, this moment included …")
-    until: Moment | None = Field(None, description="… and before here.")
-    least_importance: float = Field(0.0, description="From 0 to 1.")
-    history: bool = Field(False, description="Also what is no longer believed or no longer holds.")
+    key_prefix: str | None = Field(default=None, description="Such as `pref:`.")
+    since: Moment | None = Field(default=None, description="Held from here on, this moment included …")
+    until: Moment | None = Field(default=None, description="… and before here.")
+    least_importance: float = Field(default=0.0, description="From 0 to 1.")
+    history: bool = Field(default=False, description="Also what is no longer believed or no longer holds.")
 
 
 class AsOf(BaseModel):
@@ -91,26 +101,30 @@ class AsOf(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    known_at: Moment | None = Field(None, description="What we believed at this moment …")
-    valid_at: Moment | None = Field(None, description="… to hold at this one.")
+    known_at: Moment | None = Field(default=None, description="What we believed at this moment …")
+    valid_at: Moment | None = Field(default=None, description="… to hold at this one.")
 
 
 class Search(Narrow):
     """What `recall` and `context` have in common."""
 
-    query: str = Field("", description="What is looked for, in words. An empty one finds the newest.")
+    query: str = Field(default="", description="What is looked for, in words. An empty one finds the newest.")
     data: dict[str, JsonValue] = Field(
-        {}, description="Dotted path → a value, a list of values, or comparisons.", examples=[{"port": {"gte": 1024}}]
+        default={},
+        description="Dotted path → a value, a list of values, or comparisons.",
+        examples=[{"port": {"gte": 1024}}],
     )
-    as_of: AsOf | Moment | None = Field(None, description="A moment, for both times; or `known_at` and `valid_at`.")
+    as_of: AsOf | Moment | None = Field(
+        default=None, description="A moment, for both times; or `known_at` and `valid_at`."
+    )
 
     def keywords(self) -> dict[str, Any]:
         """What was given, as the keywords of the verb; `query` goes first there, so it is left out."""
         given = {name: getattr(self, name) for name in self.model_fields_set if name != "query"}
         if isinstance(self.as_of, AsOf):
             given["as_of"] = model.AsOf(
-                known_at=model.checks.in_utc("known_at", self.as_of.known_at),
-                valid_at=model.checks.in_utc("valid_at", self.as_of.valid_at),
+                known_at=in_utc("known_at", self.as_of.known_at),
+                valid_at=in_utc("valid_at", self.as_of.valid_at),
             )
         return given
 
@@ -122,11 +136,13 @@ class Recall(Search):
         extra="forbid", json_schema_extra={"examples": [{"query": "how should I indent?", "user": "u-42"}]}
     )
 
-    limit: int = Field(10, description="From 1 to 1,000.")
+    limit: int = Field(default=10, description="From 1 to 1,000.")
     mode: Literal["hybrid", "meaning", "words"] = "hybrid"
-    least_similarity: float | None = Field(None, description="Leave out what is less alike in meaning, from 0 to 1.")
-    explain: bool = Field(False, description="Also give every number that went into the score.")
-    touch: bool = Field(True, description="Whether being found counts as being used.")
+    least_similarity: float | None = Field(
+        default=None, description="Leave out what is less alike in meaning, from 0 to 1."
+    )
+    explain: bool = Field(default=False, description="Also give every number that went into the score.")
+    touch: bool = Field(default=True, description="Whether being found counts as being used.")
 
 
 class ContextRequest(Search):
@@ -137,17 +153,17 @@ class ContextRequest(Search):
         json_schema_extra={"examples": [{"query": "set up the formatter", "user": "u-42", "budget": 400}]},
     )
 
-    budget: int = Field(1_000, description="Tokens that the text may take.")
-    limit: int = Field(30, description="Memories to choose from beside those that always hold.")
+    budget: int = Field(default=1_000, description="Tokens that the text may take.")
+    limit: int = Field(default=30, description="Memories to choose from beside those that always hold.")
 
 
 class Listing(Narrow):
     """Which page of which memories."""
 
-    as_of: datetime | None = Field(None, description="What we believed then about how things were then.")
-    limit: int = Field(100, description="From 1 to 10,000.")
+    as_of: Moment | None = Field(default=None, description="What we believed then about how things were then.")
+    limit: int = Field(default=100, description="From 1 to 10,000.")
     order: Literal["newest", "oldest"] = "newest"
-    after: str | None = Field(None, description="The `next` of the page before.")
+    after: str | None = Field(default=None, description="The `next` of the page before.")
 
     def keywords(self) -> dict[str, Any]:
         """What was given, as the keywords of `list`."""
@@ -157,8 +173,8 @@ class Listing(Narrow):
 class Forgetting(Place):
     """How to forget."""
 
-    purge: bool = Field(False, description="Delete it for good, with every version and every trace.")
-    reason: str | None = Field(None, description="Kept with the closed memory.")
+    purge: bool = Field(default=False, description="Delete it for good, with every version and every trace.")
+    reason: str | None = Field(default=None, description="Kept with the closed memory.")
 
 
 def _one_or_many(value: object) -> str:

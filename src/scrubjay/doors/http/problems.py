@@ -3,8 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from http import HTTPStatus
-from typing import Any, ClassVar
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -17,15 +16,15 @@ from scrubjay.model.checks import shown
 
 MEDIA_TYPE = "application/problem+json"
 
-_SECTIONS = ("body", "query", "path", "one", "many")
-"""Where FastAPI says a fault lies, which the reader of a message does not need."""
+_FIELD_SHOWN = 80
+"""Characters of a field's path that a message shows; `data` may be nested deeply."""
 
 
 class Fault(BaseModel):
     """One thing that is wrong with a request."""
 
     field: str = Field(examples=["importance"])
-    value: str | None = Field(None, description="As it was given, cut when it is long.", examples=["7"])
+    value: str | None = Field(default=None, description="As it was given, cut when it is long.", examples=["7"])
     message: str = Field(examples=["importance is 7: use a number from 0 to 1"])
 
 
@@ -50,15 +49,16 @@ class Problem(BaseModel):
     title: str = Field(description="The kind of error, in words.")
     status: int
     detail: str = Field(description="What was wrong, with the value, and what to do.")
-    instance: str | None = Field(None, description="The path that was asked for.")
-    errors: list[Fault] | None = Field(None, description="Each fault by itself, when several fields may be wrong.")
+    instance: str | None = Field(default=None, description="The path that was asked for.")
+    errors: list[Fault] | None = Field(
+        default=None, description="Each fault by itself, when several fields may be wrong."
+    )
 
 
 class ProblemResponse(JSONResponse):
     """A problem as the answer to a request."""
 
     media_type = MEDIA_TYPE
-    charset: ClassVar[str] = "utf-8"
 
     def render(self, content: Any) -> bytes:  # noqa: ANN401 -- Starlette's own signature
         """Write it in ASCII: a message may quote characters that UTF-8 cannot hold."""
@@ -119,12 +119,13 @@ async def _from_http(request: Request, error: Exception) -> ProblemResponse:
     method, path = request.method, request.url.path
     match error.status_code:
         case 404:
-            detail = f"there is nothing at {path}: see /docs for what there is"
+            kind, detail = "NoSuchRoute", f"there is nothing at {path}: see /docs for what there is"
         case 405:
-            detail = f"{path} does not take {method}: see /docs for what it takes"
+            kind, detail = "MethodNotAllowed", f"{path} does not take {method}: see /docs for what it takes"
+        case 413:
+            kind, detail = "ContentTooLarge", error.detail
         case _:
-            detail = str(error.detail)
-    kind = HTTPStatus(error.status_code).phrase.title().replace(" ", "")
+            kind, detail = "BadRequest", f"the request cannot be read ({error.detail}): send JSON in UTF-8"
     answer = problem(kind=kind, status=error.status_code, detail=detail, path=path)
     answer.headers.update(error.headers or {})
     return answer
@@ -132,9 +133,14 @@ async def _from_http(request: Request, error: Exception) -> ProblemResponse:
 
 def _fault(error: Mapping[str, Any]) -> Fault:
     """One of FastAPI's findings in our words: the field, the value, the remedy."""
-    places = [str(place) for place in error["loc"]]
-    field = ".".join(place for place in places if place not in _SECTIONS) or places[0]
+    # FastAPI begins with where it looked, and for `remember` with which shape it took: nothing a reader needs.
+    section, *places = (str(place) for place in error["loc"])
+    if places[:1] in (["one"], ["many"]):
+        places = places[1:]
+    field = ".".join(places)[:_FIELD_SHOWN] or section
     value = shown(error["input"])
+    if isinstance(error["input"], bytes):
+        return Fault(field="body", message="the body is not declared as JSON: send Content-Type: application/json")
     match error["type"]:
         case "missing":
             return Fault(field=field, message=f"{field} is missing: give it")

@@ -1,7 +1,9 @@
 """Uvicorn around the application, and what it says when it is ready."""
 
 import socket
+import sys
 
+import structlog
 import uvicorn
 
 from scrubjay.doors.http.app import application
@@ -27,6 +29,7 @@ class Server(uvicorn.Server):
 
 def run(settings: Settings, listener: socket.socket) -> None:
     """Serve on this socket until a signal says stop."""
+    _log_as_json()
     host, port = listener.getsockname()[:2]
     config = uvicorn.Config(
         application(settings),
@@ -41,17 +44,31 @@ def run(settings: Settings, listener: socket.socket) -> None:
     )
 
 
+def _log_as_json() -> None:
+    """One JSON object per line on stderr; a traceback without the values of its variables, which may be memories."""
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso"),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(),
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+
+
 def greeting(settings: Settings, url: str) -> str:
     """What a person needs to know to begin."""
     records = settings.records_url
     where = records.removeprefix("sqlite:///") if records.startswith("sqlite:") else records.rsplit("@")[-1]
+    told = '{"content": "Prefers tabs over spaces", "user": "u-42"}'
     return "\n".join(
         [
             f"Scrubjay is listening on {url}",
             f"  look     {url}/",
             f"  docs     {url}/docs",
             f"  data     {where}",
-            f"""  try      curl {url}/v1/memory --json '{{"content": "Prefers tabs over spaces", "user": "u-42"}}'""",
+            f"  try      curl {url}/v1/memory -H content-type:application/json -d '{told}'",
             "No key is needed: only this machine can reach it. Ctrl-C stops it.",
         ]
     )

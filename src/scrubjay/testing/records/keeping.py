@@ -164,6 +164,8 @@ class KeepingSuite:
         await store.mark([stored.id], 1)
         await store.mark([stored.id], 2)
         assert (await store.backlog(1), await store.backlog(2)) == (1, 0)
+        assert [memory.id for memory in await store.pending(1, limit=9)] == [stored.id]
+        assert await store.pending(2, limit=9) == []
         await store.mark([stored.id], None)
         assert (await store.backlog(1), await store.backlog(2)) == (1, 1)
 

@@ -153,6 +153,15 @@ class WritingSuite:
         assert [row.id for row in rows] == [drafts[0].id, drafts[1].id, drafts[3].id]
         assert [row.superseded_by for row in rows] == [drafts[1].id, drafts[3].id, None]
 
+    async def test_answers_are_the_memories_as_the_whole_batch_leaves_them(self, store: Records) -> None:
+        old = a_memory("Tabs", key="k")
+        await store.write([old], replace_by_key)
+        drafts = [a_memory("Tabs", key="k"), a_memory("Spaces", key="k"), a_memory("Both", key="k")]
+        remembered = await store.write(drafts, replace_by_key)
+        assert [one.outcome for one in remembered] == ["unchanged", "superseded", "superseded"]
+        assert [one.id for one in remembered] == [old.id, drafts[1].id, drafts[2].id]
+        assert [one.memory for one in remembered] == await all_rows(store, a_scope())
+
     async def test_an_id_told_twice_in_one_batch_is_known_the_second_time(self, store: Records) -> None:
         draft = a_memory()
         outcomes = [remembered.outcome for remembered in await store.write([draft, draft], replace_by_key)]

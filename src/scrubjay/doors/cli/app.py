@@ -1,0 +1,72 @@
+"""The command line: `scrubjay VERB`. It translates, and knows nothing that the library does not."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from scrubjay import __version__
+from scrubjay.doors.cli import configuration, demo, doctor, moving, reading, upkeep, writing
+
+WRITE = "Write"
+READ = "Read"
+MOVE = "Carry"
+UPKEEP = "Look after"
+BEGIN = "Begin"
+
+app = typer.Typer(
+    name="scrubjay",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+app.command("demo", rich_help_panel=BEGIN)(demo.demo)
+app.command("config", rich_help_panel=BEGIN)(configuration.config)
+app.command("serve", rich_help_panel=BEGIN)(configuration.serve)
+app.command("remember", rich_help_panel=WRITE)(writing.remember)
+app.command("update", rich_help_panel=WRITE)(writing.update)
+app.command("forget", rich_help_panel=WRITE)(writing.forget)
+app.command("recall", rich_help_panel=READ)(reading.recall)
+app.command("context", rich_help_panel=READ)(reading.context)
+app.command("get", rich_help_panel=READ)(reading.get)
+app.command("list", rich_help_panel=READ)(reading.list_)
+app.command("history", rich_help_panel=READ)(reading.history)
+app.command("export", rich_help_panel=MOVE)(moving.export)
+app.command("import", rich_help_panel=MOVE)(moving.import_)
+app.command("stats", rich_help_panel=UPKEEP)(upkeep.stats)
+app.command("doctor", rich_help_panel=UPKEEP)(doctor.doctor)
+app.command("reindex", rich_help_panel=UPKEEP)(upkeep.reindex)
+app.command("migrate", rich_help_panel=UPKEEP)(upkeep.migrate)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"scrubjay {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def scrubjay(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Memory for AI agents: what, where and when."""
+
+
+def main() -> None:
+    """Run the command that the arguments name, and exit. A reader that goes away, as in `| head`, is no error."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character of a memory shows a question mark, and the command goes on.
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # both are text files here
+    try:
+        app(prog_name="scrubjay")
+    finally:
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Python flushes once more at its end, and would complain then.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

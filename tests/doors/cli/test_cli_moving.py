@@ -1,0 +1,58 @@
+"""export and import."""
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def told(run):
+    run("remember", "14", "--key", "db", "-u", "ada")
+    run("remember", "17", "--key", "db", "-u", "ada")
+    run("remember", "other", "-u", "bob")
+
+
+def test_there_and_back_is_exactly_the_same(run, told, tmp_path):
+    file = tmp_path / "memories.ndjson"
+    assert run("export", str(file)).rows == [["4", str(file)]]
+    other = str(tmp_path / "other")
+    assert run("import", str(file), "--home", other).rows == [["4", "0"]]
+    assert run("import", str(file), "--home", other, "--json").json == {"new": 0, "known": 4}
+    assert run("export", "--home", other).out == file.read_text()
+
+
+def test_export_to_a_pipe_and_import_from_one(run, told, tmp_path):
+    lines = run("export", "-u", "ada").out
+    assert json.loads(lines.splitlines()[0])["format"] == "scrubjay-memories"
+    assert run("import", "-", "--home", str(tmp_path / "other"), input=lines).rows == [["3", "0"]]
+
+
+def test_export_of_what_holds_now(run, told):
+    assert len(run("export", "--current").out.splitlines()) == 3
+    assert len(run("export", "--current", "-u", "bob").out.splitlines()) == 2
+
+
+def test_an_export_is_whole_and_private(run, told, tmp_path):
+    file = tmp_path / "memories.ndjson"
+    file.write_text("what was there before")
+    assert run("export", str(file), "--json").json == {"file": str(file), "memories": 4}
+    assert file.stat().st_mode & 0o077 == 0
+    assert not list(tmp_path.glob(".memories*"))
+
+
+def test_an_export_that_fails_leaves_what_was_there(run, told, tmp_path):
+    (tmp_path / "folder").mkdir()
+    done = run("export", str(tmp_path / "folder"), code=1)
+    assert done.err.startswith("error: ")
+    assert not list(tmp_path.glob(".folder*"))
+    assert "cannot be written" in run("export", str(tmp_path / "no" / "folder.ndjson"), code=1).err
+
+
+def test_import_names_what_is_wrong(run, tmp_path):
+    assert "cannot be read" in run("import", str(tmp_path / "nothing"), code=1).err
+    assert "cannot be read" in run("import", str(tmp_path), code=1).err
+    assert "empty" in run("import", "-", input="", code=1).err
+    assert "header" in run("import", "-", input='{"a": 1}\n', code=1).err
+    assert "UTF-8" in run("import", "-", input=b"\xff\xfe\n", code=1).err
+    good = '{"format":"scrubjay-memories","version":1}\n'
+    assert "line 2" in run("import", "-", input=good + '{"id": "x"}\n', code=1).err

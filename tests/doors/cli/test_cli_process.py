@@ -1,0 +1,144 @@
+"""The real executable: pipes, exit codes, signals, several processes at once, and how quickly it starts."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from scrubjay import __version__
+
+SCRUBJAY = [sys.executable, "-m", "scrubjay"]
+LIGHT = {"typer", "rich", "scrubjay", "shellingham", "click", "markdown_it", "mdurl", "pygments"}
+
+
+def test_the_script_is_installed():
+    script = Path(sys.executable).with_name("scrubjay")
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == f"scrubjay {__version__}\n"
+
+
+def test_exit_codes(process):
+    process("--version")
+    process("--help")
+    process("recall", "--help")
+    process(code=2)
+    process("no-such-command", code=2)
+    process("recall", code=2)
+    done = process("get", "nothing", code=1)
+    assert done.err.startswith("error: ")
+    assert done.out == ""
+
+
+def test_a_pipeline_through_a_shell(home):
+    line = (
+        f"{sys.executable} -m scrubjay remember 'Prefers tabs' -u ada | cut -f1 | "
+        f"xargs {sys.executable} -m scrubjay get --json"
+    )
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", line], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert '"Prefers tabs"' in done.stdout, done.stderr
+
+
+def test_output_has_no_colour_and_no_markup_in_a_pipe(process):
+    process("remember", "[red]not a colour[/red]")
+    done = process("list")
+    assert "\x1b" not in done.out
+    assert "[red]not a colour[/red]" in done.out
+
+
+@pytest.mark.parametrize("args", [["list", "-n", "2000"], ["export"], ["list", "-n", "2000", "--json"]])
+def test_a_reader_that_goes_away_is_no_trouble(process, args):
+    process("remember", "--lines", input="".join(f"line {number} {'long ' * 50}\n" for number in range(1500)))
+    child = subprocess.Popen([*SCRUBJAY, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    child.stdout.read(10)
+    child.stdout.close()
+    with child.stderr:
+        assert child.stderr.read() == b""
+    child.wait(60)
+
+
+def test_interrupted_while_it_reads(home):
+    child = subprocess.Popen(
+        [*SCRUBJAY, "import", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    time.sleep(2)
+    child.send_signal(signal.SIGINT)
+    assert child.wait(30) == 130
+    with child.stdin, child.stdout, child.stderr:
+        assert b"Traceback" not in child.stderr.read()
+
+
+def test_interrupted_while_it_works(home, monkeypatch):
+    """What was written before stays, and the next command finds a sound store."""
+    monkeypatch.setenv("SCRUBJAY_EMBEDDER", "minilm")
+    lines = "".join(f"line {number} about a subject of its own, {number * 7919}\n" for number in range(20_000))
+    child = subprocess.Popen(
+        [*SCRUBJAY, "remember", "--lines"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    child.stdin.write(lines.encode())
+    child.stdin.close()
+    wait_for(home / "scrubjay.db")
+    time.sleep(1)
+    child.send_signal(signal.SIGINT)
+    assert child.wait(60) == 130
+    with child.stdout, child.stderr:
+        assert b"Traceback" not in child.stderr.read()
+    monkeypatch.setenv("SCRUBJAY_EMBEDDER", "none")
+    subprocess.run([*SCRUBJAY, "doctor"], check=True, timeout=60, stdout=subprocess.DEVNULL)
+
+
+def wait_for(path: Path) -> None:
+    until = time.monotonic() + 30
+    while not path.exists() and time.monotonic() < until:
+        time.sleep(0.05)
+
+
+def test_many_processes_on_one_home(process, run):
+    """Eight at once on a home that does not exist yet: each is acknowledged, and all are there afterwards."""
+    children = [
+        subprocess.Popen(
+            [*SCRUBJAY, "remember", f"from process {number}", "-u", "ada"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(8)
+    ]
+    ids = set()
+    for child in children:
+        out, err = child.communicate(timeout=120)
+        assert child.returncode == 0, err
+        ids.add(out.split("\t")[0])
+    rows = run("list", "-u", "ada").rows
+    assert {row[0] for row in rows} == ids
+    assert {row[3] for row in rows} == {f"from process {number}" for number in range(8)}
+    run("doctor")
+
+
+def test_the_default_model_comes_with_the_package(process, monkeypatch):
+    monkeypatch.delenv("SCRUBJAY_EMBEDDER")
+    process("remember", "The car is in the garage", "-u", "ada")
+    process("remember", "Soup is best with fresh bread", "-u", "ada")
+    best = process("recall", "where did I leave my vehicle?", "-u", "ada").rows[0]
+    assert best[3] == "The car is in the garage"
+    assert "close in meaning" in best[4]
+
+
+@pytest.mark.parametrize("args", [["--version"], ["--help"], ["recall", "--help"]])
+def test_asking_for_help_loads_nothing_heavy(home, args):
+    code = (
+        f"import sys; sys.argv = ['scrubjay', *{args!r}]; before = set(sys.modules)\n"
+        "from scrubjay.doors.cli import main\n"
+        "try: main()\n"
+        "except SystemExit: pass\n"
+        "names = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
+        "print(' '.join(sorted(names - set(sys.stdlib_module_names))), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    loaded = {name for name in done.stderr.split() if not name.startswith("_")}
+    assert loaded <= LIGHT, f"loaded: {', '.join(sorted(loaded - LIGHT))}"
+    assert not home.exists(), "asking for help makes no folder"

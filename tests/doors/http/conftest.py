@@ -1,0 +1,90 @@
+"""A real server in a process of its own, started the way `scrubjay serve` starts it."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+SERVE = "from scrubjay.doors.http import serve; from scrubjay.settings import read_settings; serve(read_settings())"
+
+
+class Server:
+    """A server that has said where it listens."""
+
+    def __init__(self, process: subprocess.Popen[str], greeting: str) -> None:
+        self.process = process
+        self.greeting = greeting
+        self.url = greeting.splitlines()[0].rpartition(" ")[2]
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> str:
+        """Stop it as a person or a supervisor would, and return what it logged."""
+        self.process.send_signal(how)
+        _, logged = self.process.communicate(timeout=30)
+        return logged
+
+
+@contextmanager
+def running(home: Path, **settings: str) -> Iterator[Server]:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}
+    environment |= {"SCRUBJAY_HOME": str(home), "SCRUBJAY_PORT": "0", "SCRUBJAY_EMBEDDER": "static", **settings}
+    process = subprocess.Popen(
+        [sys.executable, "-c", SERVE],
+        env=environment,
+        cwd=home,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        lines: list[str] = []
+        for line in process.stdout:
+            lines.append(line)
+            if "Ctrl-C" in line:
+                break
+        else:
+            pytest.fail(f"the server did not start: {process.stderr.read()}")
+        yield Server(process, "".join(lines))
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.fixture(scope="session")
+def start() -> Callable[..., AbstractContextManager[Server]]:
+    """`with start(home) as server:` runs one that nobody else uses."""
+    return running
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory) -> Iterator[Server]:
+    with running(tmp_path_factory.mktemp("home")) as started:
+        yield started
+
+
+@pytest.fixture
+def client(server) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=server.url, timeout=30) as one:
+        yield one
+
+
+@pytest.fixture
+def user(request) -> str:
+    """A user of this test's own, so that tests share the server and nothing else."""
+    return request.node.name[:200]
+
+
+@pytest.fixture
+def remember(client, user) -> Callable[..., dict]:
+    def tell(content: str, **details) -> dict:
+        answer = client.post("/v1/memory", json={"content": content, "user": user, **details})
+        assert answer.status_code in (200, 201), answer.text
+        return answer.json()["memory"]
+
+    return tell

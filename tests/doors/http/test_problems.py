@@ -1,0 +1,155 @@
+"""Bad requests get one clear answer: a problem that names the field, the value and the remedy."""
+
+import httpx
+import pytest
+
+from scrubjay.doors.http.guard import MOST_BYTES
+from scrubjay.doors.http.problems import Problem
+
+CHUNK = b" " * 65_536
+
+
+def problem_of(answer: httpx.Response) -> Problem:
+    assert answer.headers["content-type"] == "application/problem+json"
+    found = Problem.model_validate(answer.json())
+    assert found.status == answer.status_code
+    assert found.instance == answer.request.url.path
+    return found
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({}, "content is missing"),
+        ({"content": ""}, "content is ''"),
+        ({"content": 7}, "content is 7"),
+        ({"content": "x", "usr": "y"}, "usr is not known here"),
+        ({"content": "x", "tenant": "other"}, "tenant is not known here"),
+        ({"content": "x", "importance": "high"}, "importance is 'high'"),
+        ({"content": "x", "importance": 7}, "importance is 7"),
+        ({"content": "x", "kind": "No Kind"}, "kind is 'No Kind'"),
+        ({"content": "x", "trust": "blind"}, "trust is 'blind'"),
+        ({"content": "x", "user": ""}, "user is ''"),
+        ({"content": "x", "user": "\ud800"}, "user holds half of a surrogate pair"),
+        ({"content": "\x00"}, "NUL"),
+        ({"content": "x", "data": [1]}, "data is [1]"),
+        ({"content": "x", "valid_from": "2026-03-01T12:00:00"}, "without a time zone"),
+        ({"content": "x", "valid_from": "yesterday"}, "valid_from is 'yesterday'"),
+        ({"content": "x", "derived_from": ["nothing-known"]}, "derived_from names"),
+        ([{"content": "x"}, {"contents": "y"}], "1.content is missing"),
+        ("just text", "just text"),
+        (None, "body"),
+    ],
+)
+def test_a_wrong_memory(client, body, says):
+    import json
+
+    answer = client.post("/v1/memory", content=json.dumps(body), headers={"content-type": "application/json"})
+    assert answer.status_code == 400
+    found = problem_of(answer)
+    assert says in found.detail
+    assert found.type == "urn:scrubjay:error:invalid-input"
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({"query": "x", "limit": 0}, "limit is 0"),
+        ({"query": "x", "limit": 1001}, "limit is 1001"),
+        ({"query": "x", "mode": "magic"}, "mode is 'magic'"),
+        ({"query": "x", "kinds": ["Not A Kind"]}, "kind is 'Not A Kind'"),
+        ({"query": "x", "as_of": "2026-03-01"}, "as_of"),
+        ({"query": "x", "data": {"a..b": 1}}, "a..b"),
+        ({"query": "x", "least_similarity": 2}, "least_similarity is 2"),
+        ({"query": 3}, "query is 3"),
+    ],
+)
+def test_a_wrong_question(client, body, says):
+    answer = client.post("/v1/memory/recall", json=body)
+    assert answer.status_code == 400
+    assert says in problem_of(answer).detail
+
+
+@pytest.mark.parametrize("query", ["", " ", "🐦", '"', "a AND OR NOT (", "' OR 1=1 --", "日本語", "x" * 100_000, "*"])
+def test_every_question_is_safe(client, query):
+    assert client.post("/v1/memory/recall", json={"query": query}).status_code == 200
+    assert client.post("/v1/memory/context", json={"query": query}).status_code == 200
+
+
+def test_every_fault_is_listed(client):
+    answer = client.post("/v1/memory", json={"importance": "high", "usr": "y"})
+    found = problem_of(answer)
+    assert [fault.field for fault in found.errors] == ["content", "importance", "usr"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status", "says"),
+    [
+        ("GET", "/v1/memory?limit=0", None, 400, "limit is 0"),
+        ("GET", "/v1/memory?kidns=fact", None, 400, "kidns is not known here"),
+        ("GET", "/v1/memory?order=random", None, 400, "order is 'random'"),
+        ("GET", "/v1/memory/nothing-here", None, 404, "there is no memory nothing-here"),
+        ("GET", "/v1/memory/nothing-here/history", None, 404, "there is no memory nothing-here"),
+        ("DELETE", "/v1/memory/nothing-here", None, 404, "there is nothing to forget"),
+        ("DELETE", "/v1/memory/nothing-here?purge=perhaps", None, 400, "purge is 'perhaps'"),
+        ("PATCH", "/v1/memory/nothing-here", {"content": "x"}, 404, "there is no memory"),
+        ("PATCH", "/v1/memory/nothing-here", {}, 400, "update got nothing"),
+        ("PATCH", "/v1/memory/nothing-here", {"id": "x"}, 400, "id is not known here"),
+        ("POST", "/v1/memory/context", {"budget": 0}, 400, "budget is 0"),
+        ("PUT", "/v1/memory", {}, 405, "does not take PUT"),
+        ("GET", "/v2/memory", None, 404, "there is nothing at /v2/memory"),
+    ],
+)
+def test_a_wrong_request(client, method, path, body, status, says):
+    answer = client.request(method, path, json=body)
+    assert answer.status_code == status
+    assert says in problem_of(answer).detail
+
+
+def test_an_id_that_is_taken(client, user, remember):
+    remember("The first", id=f"own-{user}")
+    answer = client.post("/v1/memory", json={"content": "The second", "user": user, "id": f"own-{user}"})
+    assert answer.status_code == 409
+    assert problem_of(answer).type == "urn:scrubjay:error:id-taken"
+
+
+def test_what_is_not_json(client):
+    broken = client.post("/v1/memory", content='{"content": ', headers={"content-type": "application/json"})
+    assert broken.status_code == 400
+    assert "the body is not JSON" in problem_of(broken).detail
+    form = client.post("/v1/memory", content='{"content": "x"}', headers={"content-type": "text/plain"})
+    assert form.status_code == 400
+    assert "Content-Type: application/json" in problem_of(form).detail
+
+
+@pytest.mark.parametrize("depth", [500, 100_000])
+def test_nesting_without_end(client, depth):
+    body = '{"content": "x", "data": ' + '{"a":' * depth + "1" + "}" * depth + "}"
+    answer = client.post("/v1/memory", content=body, headers={"content-type": "application/json"})
+    assert answer.status_code == 400
+    assert len(problem_of(answer).detail) < 500
+
+
+def test_a_body_that_is_too_large(client):
+    declared = client.post("/v1/memory", content=b" " * (MOST_BYTES + 1), headers={"content-type": "application/json"})
+    assert declared.status_code == 413
+    problem_of(declared)
+
+
+def test_a_body_that_never_ends(client):
+    chunks = (CHUNK for _ in range(MOST_BYTES // len(CHUNK) + 2))
+    answer = client.post("/v1/memory", content=chunks, headers={"content-type": "application/json"})
+    assert answer.status_code == 413
+    assert problem_of(answer).type == "urn:scrubjay:error:content-too-large"
+
+
+@pytest.mark.parametrize("host", ["attacker.example", "attacker.example:80", "192.168.1.7", ""])
+def test_a_foreign_host_is_refused(client, host):
+    answer = client.get("/v1/memory", headers={"host": host})
+    assert answer.status_code == 421
+    problem_of(answer)
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:80", "127.0.0.1", "[::1]:7285"])
+def test_this_machine_has_several_names(client, host):
+    assert client.get("/healthz", headers={"host": host}).status_code == 200

@@ -1,0 +1,190 @@
+"""Starting, stopping, and what a person or a supervisor sees of the service."""
+
+import asyncio
+import json
+import re
+import shlex
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import httpx
+import pytest
+
+from scrubjay import __version__
+from scrubjay.doors.http import answers, is_loopback, serve
+from scrubjay.doors.http.app import application
+from scrubjay.errors import Misconfigured, SchemaTooNew, ScrubjayError
+from scrubjay.settings import read_settings
+
+README = Path(__file__).resolve().parents[3] / "README.md"
+
+
+def test_the_greeting_says_where_to_look(server):
+    assert re.match(r"Scrubjay is listening on http://127\.0\.0\.1:\d+\n", server.greeting)
+    assert f"{server.url}/docs" in server.greeting
+    [data] = re.findall(r"data +(.+)", server.greeting)
+    assert Path(data).is_file()
+    [line] = re.findall(r"try +(curl .+)", server.greeting)
+    done = subprocess.run(shlex.split(line), capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["memory"]["content"] == "Prefers tabs over spaces"
+
+
+def test_the_readme_works_as_it_stands(server):
+    lines = [line.removeprefix("$ ") for line in README.read_text(encoding="utf-8").splitlines() if "$ curl" in line]
+    assert len(lines) >= 3
+    for line in lines:
+        there = line.replace("localhost:7285", server.url.removeprefix("http://"))
+        assert there != line
+        command = ["bash", "-c", f"{there} --fail-with-body -sS"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+        json.loads(done.stdout)
+
+
+def test_operations(client):
+    assert client.get("/healthz").json() == {"status": "alive"}
+    assert client.get("/readyz").json() == {"status": "ready", "stores": {"records": "ok", "vectors": "ok"}}
+    assert client.get("/version").json() == {"version": __version__}
+
+
+def test_the_home_page_counts_and_loads_nothing_from_elsewhere(client, user, remember):
+    remember("<script>alert(1)</script>", kind="counted")
+    page = client.get("/")
+    assert page.headers["content-type"].startswith("text/html")
+    assert "1 counted" in page.text
+    assert "<script>alert" not in page.text
+    assert "curl http://127.0.0.1:" in page.text
+    for path in ("/", "/docs"):
+        outside = re.findall(r"(?:src|href|url)\s*[=(]\s*[\"']?(https?://[^\s\"')]+)", client.get(path).text)
+        assert not outside
+
+
+def test_the_reference_shows_every_route(client):
+    document = client.get("/openapi.json").json()
+    page = client.get("/docs").text
+    routes = [(method.upper(), path) for path, methods in document["paths"].items() for method in methods]
+    assert len(routes) == 11
+    for method, path in routes:
+        assert f"<b>{method}</b><code>{path}</code>" in page
+    assert "&quot;content&quot;: &quot;Prefers tabs over spaces&quot;" in page
+
+
+def test_the_document_describes_every_answer_and_every_error(client):
+    document = client.get("/openapi.json").json()
+    names = set(document["components"]["schemas"])
+    referred = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(document)))
+    assert referred <= names
+    for methods in document["paths"].values():
+        for operation in methods.values():
+            assert operation["summary"]
+            assert operation["description"]
+            assert "application/problem+json" in operation["responses"]["default"]["content"]
+            assert "422" not in operation["responses"], "bad input is a 400, everywhere"
+
+
+def test_every_example_of_a_body_works(client):
+    document = client.get("/openapi.json").json()
+    paths = {"Telling": "/v1/memory", "Recall": "/v1/memory/recall", "ContextRequest": "/v1/memory/context"}
+    for name, path in paths.items():
+        [example] = document["components"]["schemas"][name]["examples"]
+        assert client.post(path, json=example).is_success
+    [example] = document["components"]["schemas"]["Memory"]["examples"]
+    answers.Memory.model_validate(example)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_it_stops_quietly_and_keeps_everything(start, tmp_path, how):
+    with start(tmp_path) as first:
+        stored = httpx.post(f"{first.url}/v1/memory", json={"content": "Still here"}).json()["memory"]
+        assert first.stop(how) == ""
+        assert first.process.returncode in (0, -how)
+    with start(tmp_path) as second:
+        assert httpx.get(f"{second.url}/v1/memory/{stored['id']}").json()["content"] == "Still here"
+
+
+def test_a_request_under_way_is_finished(start, tmp_path):
+    with start(tmp_path) as server:
+        told = [{"content": f"Thing number {number} of many"} for number in range(5_000)]
+
+        async def write_and_stop() -> httpx.Response:
+            async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
+                writing = asyncio.create_task(client.post("/v1/memory", json=told))
+                await asyncio.sleep(0.3)
+                server.process.send_signal(signal.SIGTERM)
+                return await writing
+
+        answer = asyncio.run(write_and_stop())
+        assert answer.status_code == 201
+        assert len(answer.json()) == len(told)
+
+
+def test_two_servers_on_one_file_see_each_other(start, tmp_path):
+    with start(tmp_path) as one, start(tmp_path) as other:
+        httpx.post(f"{one.url}/v1/memory", json={"content": "The parrot is blue", "user": "u"})
+        asked = {"query": "what colour is the parrot?", "user": "u"}
+        [hit] = httpx.post(f"{other.url}/v1/memory/recall", json=asked).json()["hits"]
+        assert hit["memory"]["content"] == "The parrot is blue"
+
+
+def test_a_port_that_is_taken(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(Misconfigured, match=f"SCRUBJAY_PORT is {port}: cannot listen"):
+            serve(read_settings(home=tmp_path, port=port))
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org"])
+def test_it_only_listens_on_this_machine(tmp_path, host):
+    with pytest.raises(Misconfigured, match="no keys"):
+        serve(read_settings(home=tmp_path, host=host, port=0))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("host", "own"),
+    [("127.0.0.1", True), ("127.8.8.8", True), ("::1", True), ("localhost", True), ("localhost.evil.org", False)],
+)
+def test_what_is_this_machine(host, own):
+    assert is_loopback(host) is own
+
+
+def test_a_store_that_cannot_be_opened_is_one_clear_error(tmp_path):
+    (tmp_path / "scrubjay.db").write_bytes(b"this is not a database, and never was one" * 100)
+    with pytest.raises(ScrubjayError):
+        serve(read_settings(home=tmp_path, port=0))
+
+
+def test_what_nobody_expected_is_a_problem_and_a_log_line(tmp_path):
+    async def ask() -> httpx.Response:
+        app = application(read_settings(home=tmp_path, embedder="none"))
+
+        @app.get("/broken")
+        async def broken() -> None:
+            secret = "the content of a memory"
+            raise RuntimeError(len(secret))
+
+        transport = httpx.ASGITransport(app=app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.get("/broken")
+
+    answer = asyncio.run(ask())
+    assert answer.status_code == 500
+    assert answer.json()["type"] == "urn:scrubjay:error:internal-server-error"
+    assert "RuntimeError" not in answer.text
+
+
+def test_a_newer_schema_is_refused_before_it_listens(tmp_path):
+    import sqlite3
+
+    import scrubjay
+
+    scrubjay.open(tmp_path, embedder="none").close()
+    with sqlite3.connect(tmp_path / "scrubjay.db") as database:
+        database.execute("UPDATE alembic_version SET version_num = '9999'")
+    database.close()
+    with pytest.raises(SchemaTooNew):
+        serve(read_settings(home=tmp_path, port=0))

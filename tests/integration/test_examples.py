@@ -1,0 +1,56 @@
+"""Every example runs as it stands and shows what it promises."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+
+SHOWS = {
+    "quickstart.py": [
+        "The payment service retries three times  (close in meaning",
+        "superseded  The payment service retries three times",
+        "current     The payment service retries five times",
+        "past        The payment service retries three times",
+        "- Prefers tabs over spaces",
+        "- Deployments are frozen on Fridays",
+        "of 200 tokens",
+    ],
+    "chat_with_memory.py": [
+        "--- friday",
+        "Ada: Where is my hive again?",
+        "Jay: You told me: 2",
+        "My hive has 40,000 bees and stands in Lisbon",
+        "Jay: You told me: Please answer in short sentences",
+    ],
+    "many_processes.py": [
+        "60 events from 3 processes",
+        "1 fact that all of them told",
+        "found: Process 2 did step 7",
+    ],
+}
+
+
+def test_every_example_is_run():
+    assert {path.name for path in EXAMPLES.glob("*.py")} == set(SHOWS)
+
+
+@pytest.mark.parametrize("name", SHOWS)
+def test_an_example(name, tmp_path):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}
+    done = subprocess.run(
+        [sys.executable, str(EXAMPLES / name)],
+        cwd=tmp_path,
+        env=environment | {"SCRUBJAY_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for line in SHOWS[name]:
+        assert line in done.stdout
+    assert not (tmp_path / "home").exists(), "an example keeps to its own folder"
