@@ -31,6 +31,7 @@ from scrubjay.read.diversify import diversify
 from scrubjay.read.fuse import DEPTH, fuse
 from scrubjay.read.rerank import rerank
 from scrubjay.read.understand import Question, opening, understand
+from scrubjay.write.split import split
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 MEASURES = ("R@1", "R@5", "R@10", "R@20", "MRR", "nDCG")
@@ -73,14 +74,14 @@ def main() -> None:
     for name in names:
         memories, cases = load(given.data / name, embedder, given.cache)
         print(f"{name}: {len(cases)} questions, {len(memories)} memories")
-        plain = {id: replace(memory, position=None) for id, memory in memories.items()}
-        nameless = {id: replace(memory, data={}) for id, memory in memories.items()}
+        alone_standing = {key: replace(memory, position=None) for key, memory in memories.items()}
+        nameless = {key: replace(memory, data={}) for key, memory in memories.items()}
         for title, system, known in (
             ("words alone (BM25)", alone("words"), memories),
             ("meaning alone (cosine)", alone("meaning"), memories),
             ("reciprocal rank fusion, k = 60", reciprocal, memories),
             ("fuse", fused, memories),
-            ("fuse, rerank without neighbours", reranked, plain),
+            ("fuse, rerank without neighbours", reranked, alone_standing),
             ("fuse, rerank without roles", reranked, nameless),
             ("fuse, rerank", reranked, memories),
             ("fuse, rerank, diversify", whole, memories),
@@ -212,7 +213,11 @@ def by_meaning(corpus: Corpus, similarities: np.ndarray, open_to: list[int]) -> 
 
 def cosines(corpus: Corpus, questions: Sequence[Question], embedder: Embedder, cache: Path | None) -> np.ndarray:
     """A row per question, a column per memory: the cosine of its best part."""
-    parts = [(place, part) for place, text in enumerate(corpus.texts) for part in split(text, embedder)]
+    parts = [
+        (place, text[start:stop])
+        for place, text in enumerate(corpus.texts)
+        for start, stop in split(text, window=embedder.window, count=embedder.count)
+    ]
     vectors = embed([part for _, part in parts], embedder, cache)
     heads = [opening(question.text, window=embedder.window, count=embedder.count) for question in questions]
     asked = embed(heads, embedder, cache, question=True)
@@ -230,14 +235,6 @@ def embed(texts: list[str], embedder: Embedder, cache: Path | None, *, question:
         cache.mkdir(parents=True, exist_ok=True)
         np.save(cache / f"{name}.npy", vectors)
     return vectors
-
-
-def split(text: str, embedder: Embedder) -> list[str]:
-    """The text in parts that the embedder reads whole, cut in the middle as often as needed."""
-    if embedder.count([text])[0] <= embedder.window or len(text) < 2:
-        return [text]
-    middle = text.rfind(" ", len(text) // 4, len(text) // 2) + 1 or len(text) // 2
-    return [*split(text[:middle], embedder), *split(text[middle:], embedder)]
 
 
 if __name__ == "__main__":

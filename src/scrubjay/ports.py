@@ -69,14 +69,19 @@ class Records(Protocol):
     async def write(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
         """Ask `decide` about each draft in turn and store what it says, all drafts or none, in one transaction.
 
-        A draft sees what the drafts before it did. Of one scope, at most one believed and open-ended memory has a given
-        key, and at most one a given fingerprint: also among concurrent writers, who wait or start over, and `decide`
-        is then called again. A memory with a session and no position gets the next one in its scope, without gaps
-        among those that the store gave. Durable on return. Raises IdTaken when an id to open is stored already.
+        A draft sees what the drafts before it did; the answers are the memories as the whole batch leaves them. Of one
+        scope, at most one believed and open-ended memory has a given key, and at most one a given fingerprint: also
+        among concurrent writers, who wait or start over, and `decide` is then called again. A memory with a session
+        and no position gets the highest one there plus 1, or 0. What is closed is stored as given. Durable on return.
+        Raises IdTaken when an id to open is stored already, in any tenant, and Conflict when a decision contradicts
+        what is believed.
         """
 
     async def load(self, memories: Sequence[Memory]) -> int:
-        """Store exactly these rows, all or none, and say how many were new. A row whose id is stored is left alone."""
+        """Store exactly these rows, all or none, and say how many were new. A row whose id is stored is left alone.
+
+        Of two rows with one id, the first counts. Raises Conflict when a row contradicts what is believed.
+        """
 
     async def get(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
         """Return those that a reader in the scope sees, in any state, in the order asked. Missing ids are left out."""
@@ -84,7 +89,10 @@ class Records(Protocol):
     async def find(
         self, filter: Filter, *, now: datetime, limit: int, order: Order = "newest", after: UUID | None = None
     ) -> list[Memory]:
-        """Return matching memories in the order they were stored, newest or oldest first, after the one named."""
+        """Return matching memories in the order they were stored, newest or oldest first, after the one named.
+
+        After one that is not stored there is nothing.
+        """
 
     def scan(self, filter: Filter, *, now: datetime, batch: int = 500) -> AsyncIterator[list[Memory]]:
         """Stream every matching memory, oldest first, a batch at a time, without holding a transaction in between."""
@@ -98,7 +106,8 @@ class Records(Protocol):
     async def versions(self, scope: Scope, *, id: UUID | None = None, key: str | None = None) -> list[Memory]:
         """Return the versions that a reader in the scope sees, oldest first.
 
-        By key: all that ever had it. By id: the memory, what it replaced and what replaced it, all the way.
+        By key: all that ever had it. By id: the memory, what it replaced and what replaced it, all the way, with what
+        was replaced together with it.
         """
 
     async def neighbours(self, scope: Scope, memory: Memory, *, before: int, after: int) -> list[Memory]:
@@ -124,7 +133,10 @@ class Records(Protocol):
         """Return what was made from these, directly or through others, in the scope's tenant; `ids` are left out."""
 
     async def purge(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
-        """Delete the rows that the scope holds, and every trace of them in this store, for good; return their ids."""
+        """Delete the rows that the scope holds, for good, and return their ids.
+
+        No trace is left in this store: no word in the text index, no other row that names them.
+        """
 
     async def pending(self, generation: int, *, limit: int) -> list[Memory]:
         """Return memories of every tenant, oldest first, that are not marked as indexed with this generation."""
@@ -161,7 +173,7 @@ class Generations(Protocol):
         """Make this generation the active one and give the one that was active the other state, at once."""
 
     async def drop(self, number: int) -> None:
-        """Forget a generation that is not active. Raises Conflict when it is."""
+        """Forget a generation that is not active. Raises Conflict when it is. Its number is not used again."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

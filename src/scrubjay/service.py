@@ -36,7 +36,7 @@ from scrubjay.read.retrieve import AskServing
 from scrubjay.write.forget import forget
 from scrubjay.write.forget import purge as purge_everywhere
 from scrubjay.write.index import Index, Progress
-from scrubjay.write.prepare import Changes, Telling, Tellings, Told, telling_of
+from scrubjay.write.prepare import Changes, Telling, Tellings, Told
 from scrubjay.write.remember import Writer
 from scrubjay.write.transfer import export_lines, import_lines
 
@@ -120,7 +120,7 @@ class Scrubjay:
     ) -> list[Remembered]:
         """Remember many things: texts, or dicts with `content` and details. All are checked before any is written."""
         scope = self._scope(where)
-        return await self._writer.remember([telling_of(item) for item in items], scope, progress=progress)
+        return await self._writer.remember(list(items), scope, progress=progress)
 
     async def update(self, id: Id, **changes: Unpack[Changes]) -> Remembered:
         """Correct a memory. What it says becomes a new version; importance and expiry are changed in place."""

@@ -16,6 +16,10 @@ SEEDS = range(4)
 class SqlStore(SqlRecords, SqlTexts, SqlGenerations):
     """The three ports on one database, as the wiring puts them together."""
 
+    def __init__(self, database):
+        for port in (SqlRecords, SqlTexts, SqlGenerations):
+            port.__init__(self, database)
+
 
 async def opened(url):
     database = Database(url)

@@ -1,6 +1,7 @@
 """Diversify: what says the same thing again moves behind what says something new."""
 
 import re
+from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final, TypeVar
@@ -12,6 +13,9 @@ ALIKE: Final = 0.8
 
 COMPARED: Final = 200
 """Characters of each end of a text that are compared. Longer texts alike at both ends and in length are alike."""
+
+REACH: Final = 32
+"""How many of those taken last a memory is compared with. Texts that are alike score alike, and so stand together."""
 
 Part = TypeVar("Part")
 
@@ -29,7 +33,7 @@ def diversify(ranked: Sequence[Ranked], limit: int) -> list[Ranked]:
     """
     taken: list[Ranked] = []
     behind: list[Ranked] = []
-    seen: list[_Gist] = []
+    seen: deque[_Gist] = deque(maxlen=REACH)
     for one in ranked:
         if len(taken) == limit:
             break

@@ -28,6 +28,9 @@ nDCG on BEAM 0.54 → 0.55, nothing lost elsewhere.
 LEAST_SPREAD: Final = 0.02
 """Cosines that lie closer together than this are noise, and are not stretched to look like a judgement."""
 
+_ROUNDING: Final = 1e-9
+"""The same for BM25, whose unit can be anything: only what is equal but for rounding is noise."""
+
 DEPTH: Final = 100
 """Memories to ask each retriever for."""
 
@@ -68,7 +71,7 @@ def fuse(rankings: Mapping[str, Sequence[Match]], *, depth: int = DEPTH, limit: 
     signals: list[dict[str, float]] = [{} for _ in rows]
     for name, weight in _weights(columns).items():
         absent = _absent(name, columns[name], complete=len(columns[name]) < depth)
-        least = LEAST_SPREAD if name == "meaning" else 0.0
+        least = LEAST_SPREAD if name == "meaning" else _ROUNDING * columns[name][0].score
         standard = _standardized(columns[name], places[name], len(rows), absent=absent, least=least)
         totals = [total + weight * score for total, score in zip(totals, standard, strict=True)]
         _note(signals, name, columns[name], places[name], standard, weight)

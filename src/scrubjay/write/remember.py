@@ -10,7 +10,7 @@ from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model import Memory, Remembered, Scope, Trust
 from scrubjay.ports import Clock, Decide, Decision, Known, Records, Redactor
 from scrubjay.write.index import Index
-from scrubjay.write.prepare import Telling, prepare
+from scrubjay.write.prepare import Telling, prepare, telling_of
 from scrubjay.write.reconcile import correct, reconcile
 
 BATCH: Final = 1_000
@@ -27,10 +27,13 @@ class Writer:
         self._clock = clock
 
     async def remember(
-        self, tellings: Sequence[Telling], scope: Scope, *, progress: Callable[[int], None] | None = None
+        self, items: Sequence[str | Telling], scope: Scope, *, progress: Callable[[int], None] | None = None
     ) -> list[Remembered]:
         """Store what was told. Everything is checked before the first of it is written."""
-        drafts = await self._trusted([self._prepared(place, telling, scope) for place, telling in enumerate(tellings)])
+        many = len(items) > 1
+        drafts = await self._trusted(
+            [self._prepared(place if many else None, item, scope) for place, item in enumerate(items)]
+        )
         done: list[Remembered] = []
         for start in range(0, len(drafts), BATCH):
             done += await self.write(drafts[start : start + BATCH], reconcile)
@@ -76,11 +79,11 @@ class Writer:
         )
         return (await self.write([draft], partial(correct, old=old)))[0]
 
-    def _prepared(self, place: int | None, telling: Telling, scope: Scope) -> Memory:
+    def _prepared(self, place: int | None, item: str | Telling, scope: Scope) -> Memory:
         try:
-            return prepare(telling, scope, now=self._clock(), redactor=self._redactor)
+            return prepare(telling_of(item), scope, now=self._clock(), redactor=self._redactor)
         except ScrubjayError as error:
-            if place is None or place == 0:
+            if place is None:
                 raise
             raise type(error)(f"item {place}: {error}") from error
 

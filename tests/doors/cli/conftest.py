@@ -1,4 +1,4 @@
-"""The command line in three ways: in this process, as a real process, and on a terminal. Always in a home of its own."""
+"""The command line in three ways: in this process, as a real process, and on a terminal. Each in a home of its own."""
 
 import json
 import os

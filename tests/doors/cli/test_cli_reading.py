@@ -57,7 +57,7 @@ def test_recall_in_time(run):
 
 
 def test_as_of_stands_alone(run):
-    assert "give it alone" in run("recall", "x", "--as-of", "1d", "--valid-at", "2d", code=2).err
+    assert "--known-at" in run("recall", "x", "--as-of", "1d", "--valid-at", "2d", code=2).err
 
 
 def test_recall_explains_as_json(run, told):
@@ -89,7 +89,7 @@ def test_context_fits_its_budget_and_counts_on_the_side(run, told):
     assert "of 60 tokens" in done.err
     manifest = run("context", "set up the formatter", "-u", "ada", "--budget", "60", "--json").json
     assert manifest["tokens"] <= manifest["budget"] == 60
-    assert manifest["items"][0]["memory"]["kind"] == "preference"
+    assert manifest["items"][0]["why"] == "always holds"
 
 
 def test_get_shows_all_and_the_content_last(run):

@@ -29,7 +29,7 @@ def test_history_is_a_timeline(run, terminal):
     shown = terminal("history", "--key", "db").out
     assert "○" in shown
     assert "●" in shown
-    assert "superseded: replaced" in shown
+    assert "replaced →" in shown
 
 
 def test_purging_asks_first(run, terminal):

@@ -96,7 +96,7 @@ def test_forget_closes_and_keeps_the_history(run):
     receipt = run("forget", known, "--reason", "asked to", "--json").json
     assert (receipt["ids"], receipt["purged"]) == ([known], False)
     assert run("list", "-u", "ada").rows == []
-    assert run("history", known).rows == [[known, "forgotten", "Prefers tabs", "asked to"]]
+    assert run("history", known).rows == [[known, "forgotten", "Prefers tabs", "forgotten: asked to"]]
 
 
 def test_forget_several_ids_at_once(run):

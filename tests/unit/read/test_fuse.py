@@ -127,6 +127,8 @@ def test_recency_adds_nothing_to_what_is_asked_for():
 def test_equal_scores_keep_their_order_and_divide_by_no_zero():
     assert order({"meaning": ranking(c=0.5, a=0.5, b=0.5)}) == [C, A, B]
     assert order({"words": ranking(a=1.0)}) == [A]
+    for alike in (ranking(a=0.1, b=0.1, c=0.1), ranking(a=1e-6, b=1e-6, c=1e-6)):
+        assert [candidate.relevance for candidate in fuse({"words": alike})] == pytest.approx([0, 0, 0], abs=1e-6)
 
 
 def test_the_limit_keeps_the_best():

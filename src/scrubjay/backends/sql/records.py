@@ -153,7 +153,7 @@ class SqlRecords:
             for page in _pages([memory.id for memory in held]):
                 closing = update(memories).where(_COLUMN.id.in_(page), _COLUMN.superseded_at.is_(None))
                 connection.execute(closing.values(superseded_at=at, closed_because=because, generation=None))
-                texts.refresh(connection, page)
+            texts.refresh(connection, held)
             return in_order(self._seen(connection, scope, [memory.id for memory in held]), ids)
 
         return await self._database.write(work)

@@ -150,7 +150,7 @@ def _close(connection: Connection, closed: Sequence[Memory]) -> None:
         believed = update(memories).where(memories.c.id == memory.id, memories.c.superseded_at.is_(None))
         if connection.execute(believed.values(values_of(memory))).rowcount != 1:
             raise Raced
-    texts.refresh(connection, [memory.id for memory in closed])
+    texts.refresh(connection, closed)
 
 
 def _with_positions(connection: Connection, opened: Collection[Memory], numbers: dict[Scope, int]) -> list[Memory]:

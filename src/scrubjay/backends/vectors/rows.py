@@ -30,7 +30,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from scrubjay.backends.sql.places import admitted, interned
+from scrubjay.backends.sql.places import admitted, interned, place_condition
 from scrubjay.backends.sql.schema import counters, scopes, vectors
 from scrubjay.backends.sql.types import microseconds
 from scrubjay.errors import InvalidInput
@@ -247,7 +247,8 @@ def these_of(connection: Connection, generation: int, filter: Filter, ids: Seque
     """The rows of these memories whose scope the filter admits, in chunks, without tombstones."""
     for some in _batches(ids):
         here = and_(vectors.c.memory_id.in_(some), vectors.c.generation == generation)
-        inside = vectors.c.scope_id.in_(admitted(filter))
+        # Asked row by row: as a list of scopes it would tempt SQLite to walk all rows of those scopes instead.
+        inside = exists().where(scopes.c.id == vectors.c.scope_id, place_condition(filter))
         yield from _chunks(connection, _selected(connection).where(here, inside, vectors.c.vector.is_not(None)))
 
 

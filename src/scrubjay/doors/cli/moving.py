@@ -64,17 +64,16 @@ def _replacing(path: Path) -> Iterator[TextIO]:
     """A file that takes its name only when it is whole, readable by its owner only. A failure leaves what was there."""
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with open(handle, "w", encoding="utf-8", newline="\n") as file:  # noqa: PTH123 -- a handle, not a path
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(path)
+        finally:
+            Path(name).unlink(missing_ok=True)
     except OSError as error:
         raise InvalidInput(f"{path} cannot be written: {error.strerror}. Choose another place") from error
-    try:
-        with open(handle, "w", encoding="utf-8", newline="\n") as file:  # noqa: PTH123 -- a handle, not a path
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 @verb

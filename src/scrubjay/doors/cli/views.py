@@ -144,7 +144,7 @@ def _version(memory: Memory, now: datetime) -> RenderableType:
     when.append(f" · valid {_stretch(memory.valid_from, memory.valid_to)}")
     lines = [content(memory), when]
     if memory.superseded_at is not None:
-        why = f"{memory.state(now)}: {on_one_line(memory.closed_because or 'no reason given')}"
+        why = on_one_line(memory.closed_because or memory.state(now))
         lines.append(Text(f"{why} → {memory.superseded_by}" if memory.superseded_by is not None else why, style="red"))
     lines.append(heading(memory))
     return Group(*lines)
@@ -171,8 +171,8 @@ def stats(found: Stats) -> list[tuple[str, str]]:
         ("kinds", kinds),
         ("versions", f"{found.versions:,}, with all that was replaced or forgotten"),
         ("scopes", f"{found.scopes:,}"),
-        ("vectors", f"{found.vectors:,}"),
-        ("waiting to be indexed", f"{found.pending:,}"),
+        ("vectors", f"{found.vectors:,} in the whole store"),
+        ("waiting", f"{found.pending:,} to be indexed"),
         ("embedder", found.embedder),
         ("records", found.records),
         ("on disk", size(found.bytes_on_disk) if found.bytes_on_disk is not None else ""),

@@ -132,9 +132,10 @@ def update(
 
 def _show(done: Remembered) -> None:
     """The id and what became of it, so that a script finds the id first."""
-    line = Text(f"{done.outcome} ", style="green").append(str(done.id), style=views.ID)
+    known = "known already, " if done.outcome == "unchanged" else "stored "
+    line = Text(known, style="green").append(str(done.id), style=views.ID)
     if done.replaced is not None:
-        line.append(f" replaces {done.replaced}", style=views.BACKGROUND)
+        line.append(f" in place of {done.replaced}", style=views.BACKGROUND)
     write_line(line, str(done.id), done.outcome)
     if done.memory.redacted:
         note(f"redacted before it was stored: {', '.join(done.memory.redacted)}")

@@ -1,0 +1,87 @@
+"""The reference of the command line is true: every command in it runs, and every option is in it."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from scrubjay.doors.cli import app
+
+CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+COMMANDS = typer.main.get_command(app).commands
+
+
+@pytest.fixture(scope="module")
+def page(pytestconfig) -> str:
+    return (pytestconfig.rootpath / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+
+
+def documented(page: str) -> list[str]:
+    """The lines after a `$`, with the lines that continue them."""
+    lines: list[str] = []
+    for block in CONSOLE.findall(page):
+        for line in block.splitlines():
+            if line.startswith("$ "):
+                lines.append(line.removeprefix("$ "))
+            elif lines and lines[-1].endswith("\\"):
+                lines[-1] += f"\n{line.removeprefix('> ')}"
+    return lines
+
+
+def test_every_documented_command_runs(page, tmp_path, monkeypatch):
+    monkeypatch.setenv("SCRUBJAY_EMBEDDER", "static")
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    assert shutil.which("scrubjay") == str(Path(sys.executable).with_name("scrubjay"))
+    lines = documented(page)
+    assert len(lines) > 20
+    for line in lines:
+        done = subprocess.run(
+            ["bash", "-uo", "pipefail", "-c", line],
+            cwd=tmp_path,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, f"$ {line}\n{done.stdout}{done.stderr}"
+        assert "Traceback" not in done.stderr
+
+
+def test_every_command_is_shown_running(page):
+    """All but serve, which does not end by itself."""
+    shown = {word for line in documented(page) for word in re.findall(r"scrubjay (\w+)", line)}
+    assert set(COMMANDS) - shown == {"serve"}
+
+
+def section(page: str, heading: str) -> str:
+    found = re.search(rf"^### {re.escape(heading)}\n(.*?)(?=^##|\Z)", page, re.MULTILINE | re.DOTALL)
+    assert found, f"docs/reference/cli.md has no section {heading}"
+    return found[1]
+
+
+def row(option) -> str:
+    return f"| {', '.join(f'`{name}`' for name in option.opts)} | {option.help} |"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_is_documented_as_it_is(page, name):
+    command = COMMANDS[name]
+    own = section(page, f"scrubjay {name}")
+    assert command.help in own
+    expected = []
+    for option in command.params:
+        if option.param_type_name != "option" or option.name == "help":
+            continue
+        if option.rich_help_panel is None:
+            expected.append(row(option))
+        else:
+            assert row(option) in section(page, option.rich_help_panel)
+            named = "`--json`" if option.rich_help_panel == "Output" else f"[{option.rich_help_panel.lower()}]"
+            assert named in own, f"say in the section of {name} that it also takes {named}"
+    assert re.findall(r"^\| `.*$", own, re.MULTILINE) == expected

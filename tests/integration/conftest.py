@@ -1,0 +1,146 @@
+"""A memory put together as the wiring does it, on the reference, on SQLite and on PostgreSQL, with a toy model."""
+
+from contextlib import AsyncExitStack
+from functools import cache, partial
+
+import pytest
+
+from scrubjay.backends.memory import MemoryStore, MemoryVectors
+from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.generations import SqlGenerations
+from scrubjay.backends.sql.migrate import migrate
+from scrubjay.backends.sql.records import SqlRecords
+from scrubjay.backends.sql.texts import SqlTexts
+from scrubjay.backends.vectors.embedded import EmbeddedVectors
+from scrubjay.errors import EmbedderUnavailable, StoreUnavailable
+from scrubjay.models.tokens import tokens_of
+from scrubjay.ports import Stores
+from scrubjay.service import Scrubjay
+from scrubjay.testing import Ticking, ToyEmbedder
+from scrubjay.write.index import Index
+from scrubjay.write.redact import SecretRedactor
+
+SETUPS = ("memory", "sqlite", "postgresql")
+
+tokens = cache(partial(tokens_of, "wordpiece"))
+
+
+class MoodyEmbedder(ToyEmbedder):
+    """A model that answers only while it is up."""
+
+    def __init__(self, **options):
+        super().__init__(**options)
+        self.down = False
+
+    async def embed(self, texts, *, question=False):
+        if self.down:
+            raise EmbedderUnavailable
+        return await super().embed(texts, question=question)
+
+
+class MoodyVectors:
+    """A vector engine in front of another one, which answers only while it is up."""
+
+    def __init__(self, engine):
+        self._engine = engine
+        self.down = False
+
+    def __getattr__(self, verb):
+        if self.down and verb != "shut":
+            raise StoreUnavailable("the vector engine is down")
+        return getattr(self._engine, verb)
+
+
+class Setup:
+    """Opens memories on one store, each as another process would, and closes them after the test."""
+
+    def __init__(self, name, url, closing):
+        self.name = name
+        self.url = url
+        self.clock = Ticking()
+        self._closing = closing
+        self._shared = (MemoryStore(), MemoryVectors()) if name == "memory" else None
+
+    async def open(self, *, embedder=None, words_only=False, models=(), vectors=None, redactor=True, tenant="default"):
+        """Open it with this model; `models` are those that an older generation can be asked with."""
+        embedder = None if words_only else embedder or ToyEmbedder()
+        stores, prepare = self._stores(vectors or (lambda engine: engine))
+        known = {model.identity: model for model in models}
+        jay = Scrubjay(
+            stores=stores,
+            index=Index(stores=stores, embedder=embedder, reopen=known.get, clock=self.clock),
+            redactor=SecretRedactor() if redactor else None,
+            tokens=tokens,
+            clock=self.clock,
+            tenant=tenant,
+            prepare=prepare,
+            background=False,
+            names={"records": self.url, "embedder": "toy"},
+        )
+        return await self._closing.enter_async_context(jay)
+
+    def _stores(self, wrapped):
+        if self._shared is not None:
+            store, engine = self._shared
+            return Stores(records=store, generations=store, texts=store, vectors=wrapped(engine)), _nothing
+        database = Database(self.url)
+        stores = Stores(
+            records=SqlRecords(database),
+            generations=SqlGenerations(database),
+            texts=SqlTexts(database),
+            vectors=wrapped(EmbeddedVectors(database)),
+        )
+        return stores, partial(migrate, database)
+
+
+async def _nothing():
+    """There is no schema in a dict."""
+
+
+@pytest.fixture
+async def new_setup(tmp_path, postgres_database):
+    """Makes set-ups by name, each on an empty store of its own."""
+    async with AsyncExitStack() as closing:
+        files = iter(range(100))
+        urls = {
+            "memory": lambda: "memory",
+            "sqlite": lambda: f"sqlite:///{tmp_path}/{next(files)}/scrubjay.db",
+            "postgresql": postgres_database,
+        }
+        yield lambda name: Setup(name, urls[name](), closing)
+
+
+@pytest.fixture(params=SETUPS)
+def setup(request, new_setup):
+    """Each way to put a memory together, in turn."""
+    return new_setup(request.param)
+
+
+@pytest.fixture
+async def jay(setup):
+    """An empty memory."""
+    return await setup.open()
+
+
+@pytest.fixture
+def clock(setup):
+    """The clock of that memory."""
+    return setup.clock
+
+
+@pytest.fixture
+def moody_embedder():
+    return MoodyEmbedder()
+
+
+@pytest.fixture
+def moody_vectors():
+    """Wraps an engine when it is called with one, and is the wrapped engine from then on."""
+    made = []
+
+    def wrapped(engine):
+        made.append(MoodyVectors(engine))
+        return made[-1]
+
+    wrapped.made = made
+    return wrapped

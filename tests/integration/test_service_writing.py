@@ -1,0 +1,220 @@
+"""Remember and update, on every set-up: what is stored, what is known already, and what is refused whole."""
+
+from datetime import UTC, datetime, timedelta, timezone
+from uuid import UUID, uuid4
+
+import pytest
+
+from scrubjay.errors import Closed, IdTaken, InvalidInput, NotFound
+from scrubjay.model import Scope, Trust
+from scrubjay.testing import NOW
+
+HOUR = timedelta(hours=1)
+
+
+async def test_a_memory_is_kept_as_it_was_told(jay):
+    source = await jay.remember("The build log", user="anna")
+    told = await jay.remember(
+        "Prefers tabs over spaces",
+        kind="preference",
+        key="pref:indent",
+        data={"files": ["*.py"], "width": 4},
+        importance=0.9,
+        trust="observed",
+        source="task-7",
+        author="anna",
+        reason="she said so",
+        derived_from=[source.id],
+        valid_from=NOW - HOUR,
+        expires_at=NOW + HOUR,
+        user="anna",
+        project="p-1",
+    )
+    memory = await jay.get(told.id, user="anna")
+    assert told.outcome == "stored"
+    assert told.replaced is None
+    assert memory.scope == Scope(user="anna", project="p-1")
+    assert (memory.kind, memory.key, memory.content) == ("preference", "pref:indent", "Prefers tabs over spaces")
+    assert memory.data == {"files": ["*.py"], "width": 4}
+    assert (memory.importance, memory.trust, memory.source) == (0.9, Trust.OBSERVED, "task-7")
+    assert (memory.author, memory.reason, memory.derived_from) == ("anna", "she said so", (source.id,))
+    assert (memory.created_at, memory.valid_from, memory.expires_at) == (NOW, NOW - HOUR, NOW + HOUR)
+
+
+async def test_saying_it_again_changes_nothing(jay, clock):
+    first = await jay.remember("The API is written in Go", user="anna", data={"a": 1, "b": 2})
+    clock.advance()
+    again = await jay.remember("The API is written in Go", user="anna", data={"b": 2, "a": 1})
+    assert (again.outcome, again.id) == ("unchanged", first.id)
+    assert (await jay.get(first.id, user="anna")).created_at == NOW
+    assert await jay.count() == 1
+
+
+@pytest.mark.parametrize("difference", [{"user": "bob"}, {"kind": "fact"}, {"key": "k"}, {"data": {"a": 1}}])
+async def test_the_same_words_about_something_else_are_another_memory(jay, difference):
+    first = await jay.remember("The API is written in Go", user="anna")
+    other = await jay.remember("The API is written in Go", **{"user": "anna", **difference})
+    assert (other.outcome, other.id == first.id) == ("stored", False)
+
+
+@pytest.mark.parametrize("own", ["ticket 7", "ünïcode 🐦", str(uuid4())])
+async def test_the_callers_id_makes_it_one_memory(jay, own):
+    first = await jay.remember("Deploys happen on Friday", id=own)
+    again = await jay.remember("Deploys happen on Friday", id=own)
+    assert (again.outcome, again.id) == ("unchanged", first.id)
+    assert (await jay.get(own)).content == "Deploys happen on Friday"
+    assert (await jay.get(UUID(str(first.id)))).id == first.id
+
+
+async def test_an_id_that_names_another_memory_is_refused(jay):
+    await jay.remember("Deploys happen on Friday", id="deploy")
+    with pytest.raises(IdTaken, match="Deploys happen on Friday"):
+        await jay.remember("Deploys happen on Monday", id="deploy")
+    with pytest.raises(IdTaken):
+        await jay.remember("Deploys happen on Friday", id="deploy", user="bob")
+    assert await jay.count() == 1
+
+
+async def test_messages_are_never_merged(jay):
+    said = [await jay.remember("ok", kind="message", user="anna", session="s") for _ in range(3)]
+    assert [one.outcome for one in said] == ["stored"] * 3
+    assert [one.memory.position for one in said] == [0, 1, 2]
+    many = await jay.remember_many(["ok", "ok"], user="anna", session="s")
+    assert [one.outcome for one in many] == ["stored", "unchanged"]
+    twice = [{"content": "ok", "kind": "message", "id": "m-1"}] * 2
+    assert len({one.id for one in await jay.remember_many(twice, session="s")}) == 1
+
+
+async def test_many_are_remembered_in_order_with_their_own_places(jay):
+    seen = []
+    done = await jay.remember_many(
+        ["first", {"content": "second", "project": "p"}, {"content": "third", "user": "bob"}, "first"],
+        user="anna",
+        progress=seen.append,
+    )
+    assert [one.memory.content for one in done] == ["first", "second", "third", "first"]
+    assert [one.outcome for one in done] == ["stored", "stored", "stored", "unchanged"]
+    assert done[0].id == done[3].id
+    assert [one.memory.scope for one in done[1:3]] == [Scope(user="anna", project="p"), Scope(user="bob")]
+    assert seen == [4]
+
+
+async def test_a_key_told_twice_in_one_batch_ends_with_the_last_value(jay):
+    done = await jay.remember_many([{"content": f"value {place}", "key": "k"} for place in range(3)])
+    assert [one.outcome for one in done] == ["stored", "superseded", "superseded"]
+    assert [one.content for one in await jay.list(key="k")] == ["value 2"]
+    assert [one.content for one in await jay.history(key="k")] == ["value 0", "value 1", "value 2"]
+    assert done[0].memory.superseded_by == done[1].id
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"content": ""},
+        {"content": "x", "importance": 2},
+        {"content": "x", "kind": "Not A Kind"},
+        {"content": "x", "valid_from": datetime(2026, 1, 1)},  # noqa: DTZ001 -- a naive one is what is refused
+        {"content": "x", "valid_from": NOW, "valid_to": NOW},
+        {"content": "x", "data": {"n": float("nan")}},
+        {"content": "x", "colour": "blue"},
+        {"content": "x", "trust": "blind"},
+        {"content": "x", "user": ""},
+        {"kind": "fact"},
+        42,
+    ],
+)
+async def test_one_bad_item_refuses_all_and_is_named(jay, bad):
+    for items, place in (["good", "fine", bad], 2), ([bad, "good"], 0):
+        with pytest.raises(InvalidInput, match=f"^item {place}: "):
+            await jay.remember_many(items)
+    assert await jay.count() == 0
+
+
+async def test_a_taken_id_in_mid_batch_leaves_nothing_of_the_batch(jay):
+    await jay.remember("Deploys happen on Friday", id="deploy")
+    with pytest.raises(IdTaken):
+        await jay.remember_many(["good", {"content": "another", "id": "deploy"}])
+    assert await jay.count() == 1
+
+
+async def test_a_single_bad_value_is_named_without_a_place(jay):
+    with pytest.raises(InvalidInput, match="^importance is 2"):
+        await jay.remember("x", importance=2)
+    with pytest.raises(InvalidInput, match="colour"):
+        await jay.remember("x", colour="blue")
+    with pytest.raises(InvalidInput, match="team='x' is not a known option"):
+        await jay.remember_many(["x"], team="x")
+
+
+async def test_times_of_any_zone_are_kept_in_utc(jay):
+    moment = datetime(2026, 1, 1, 12, tzinfo=timezone(timedelta(hours=5)))
+    told = await jay.remember("x", valid_from=moment)
+    assert (await jay.get(told.id)).valid_from == datetime(2026, 1, 1, 7, tzinfo=UTC)
+
+
+async def test_what_is_derived_is_trusted_no_more_than_its_weakest_source(jay):
+    page = await jay.remember("A web page says so", trust="foreign")
+    log = await jay.remember("The log says so", trust="observed")
+    both = await jay.remember("It is so", derived_from=[page.id, log.id])
+    assert both.memory.trust is Trust.FOREIGN
+    further = await jay.remember("So it must be", derived_from=[both.id], trust="told")
+    assert further.memory.trust is Trust.FOREIGN
+    with pytest.raises(InvalidInput, match="not stored"):
+        await jay.remember("From nowhere", derived_from=[uuid4()])
+
+
+async def test_changing_what_it_says_opens_a_new_version(jay, clock):
+    old = await jay.remember("Deploys on Friday", key="deploy", user="anna", importance=0.8, session="s")
+    clock.advance()
+    new = await jay.update(old.id, content="Deploys on Monday", reason="new rule", user="anna")
+    assert (new.outcome, new.replaced) == ("superseded", old.id)
+    assert (new.memory.key, new.memory.importance, new.memory.position) == ("deploy", 0.8, 0)
+    closed = await jay.get(old.id, user="anna")
+    assert (closed.superseded_by, closed.superseded_at, closed.closed_because) == (new.id, clock.now, "corrected")
+    assert [one.id for one in await jay.history(new.id, user="anna")] == [old.id, new.id]
+    assert [one.content for one in await jay.list(user="anna")] == ["Deploys on Monday"]
+
+
+async def test_importance_and_expiry_are_changed_in_place(jay, clock):
+    told = await jay.remember("Deploys on Friday", user="anna")
+    changed = await jay.update(told.id, importance=1.0, expires_at=NOW + HOUR, user="anna")
+    assert (changed.id, changed.outcome) == (told.id, "unchanged")
+    assert (changed.memory.importance, changed.memory.expires_at) == (1.0, NOW + HOUR)
+    assert len(await jay.history(told.id, user="anna")) == 1
+    assert len(await jay.recall("deploys", user="anna")) == 1
+    clock.advance(HOUR)
+    assert len(await jay.recall("deploys", user="anna")) == 0
+
+
+async def test_only_the_newest_version_inside_the_scope_can_be_changed(jay):
+    told = await jay.remember("Deploys on Friday", user="anna")
+    for wrong in {"user": "bob"}, {"user": "anna", "project": "p"}:
+        with pytest.raises(NotFound):
+            await jay.update(told.id, content="x", **wrong)
+    await jay.update(told.id, content="Deploys on Monday", user="anna")
+    with pytest.raises(NotFound, match="newest version"):
+        await jay.update(told.id, content="x", user="anna")
+    with pytest.raises(InvalidInput, match="update got nothing"):
+        await jay.update(told.id, user="anna")
+    with pytest.raises(InvalidInput, match="colour"):
+        await jay.update(told.id, colour="blue", user="anna")
+
+
+async def test_the_scope_wide_open_holds_everything_of_the_tenant(jay):
+    told = await jay.remember("Deploys on Friday", user="anna", project="p")
+    new = await jay.update(told.id, content="Deploys on Monday")
+    assert new.memory.scope == Scope(user="anna", project="p")
+
+
+async def test_nothing_works_after_closing(setup):
+    jay = await setup.open()
+    other = jay.for_tenant("acme")
+    await jay.close()
+    await jay.close()
+    for closed in jay, other:
+        with pytest.raises(Closed):
+            await closed.remember("x")
+        with pytest.raises(Closed):
+            await closed.recall("x")
+        with pytest.raises(Closed):
+            await closed.stats()
