@@ -88,7 +88,7 @@ model: setup ## Make the bundled embedding model again from its published weight
 	.cache/minilm/bin/python scripts/make_minilm.py
 
 docs-svg: setup ## Record the demo again for the README
-	$(BIN)/python scripts/make_demo_svg.py
+	$(BIN)/python scripts/record_demo.py
 
 constraints: setup ## Resolve every dependency anew and pin it in constraints.txt
 	rm -rf .cache/constraints

@@ -1,6 +1,7 @@
 """Scrubjay itself: the verbs, each a few lines over the write path, the read path and the stores."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from threading import Event
 from types import TracebackType
 from typing import Any, Self, TypeAlias, Unpack, cast
 from uuid import UUID
@@ -78,14 +79,15 @@ class Scrubjay:
         self._writer = Writer(records=stores.records, index=index, redactor=redactor, clock=clock)
         self._uses = Uses(stores.records, clock)
         self._runner = Runner(index=index, uses=self._uses) if background else None
-        self._open = False
+        # Shared with the views that `for_tenant` gives, which live and close with this one.
+        self._open = Event()
 
     # Opening and closing
 
     async def start(self) -> Self:
         """Bring the store up to date and begin. `async with` does it for you."""
         await self._prepare()
-        self._open = True
+        self._open.set()
         if self._runner is not None:
             self._runner.start()
         return self
@@ -94,9 +96,9 @@ class Scrubjay:
         """Finish what is under way and let go of everything. Safe to call twice."""
         if self._runner is not None:
             await self._runner.stop()
-        if self._open:
+        if self._open.is_set():
             await self._uses.flush()
-        self._open = False
+        self._open.clear()
         await self._index.shut()
         await self._stores.vectors.shut()
         await self._stores.records.shut()
@@ -358,12 +360,12 @@ class Scrubjay:
         return self._index.serving if self._index.embedder is not None else None
 
     def _scope(self, where: Where) -> Scope:
-        if not self._open:
+        if not self._open.is_set():
             raise Closed
         return scope_of(self._tenant, where)
 
     def _filter(self, narrow: Narrow, reach: Reach) -> Filter:
-        if not self._open:
+        if not self._open.is_set():
             raise Closed
         return filter_of(self._tenant, narrow, reach=reach)
 

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-INNER = ("errors", "model", "ports")
+INNER = ("errors", "logs", "model", "ports")
 CORE = (*INNER, "write", "read", "memories", "jobs", "service")
 
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "errors": (),
+    "logs": (),
     "model": ("errors",),
     "ports": ("errors", "model"),
     "settings": ("errors", "model"),

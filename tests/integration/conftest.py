@@ -1,8 +1,10 @@
 """A memory put together as the wiring does it, on the reference, on SQLite and on PostgreSQL, with a toy model."""
 
-from contextlib import AsyncExitStack
+from collections import Counter
+from contextlib import AsyncExitStack, ExitStack
 from functools import cache, partial
 
+import psycopg
 import pytest
 
 from scrubjay.backends.memory import MemoryStore, MemoryVectors
@@ -97,17 +99,36 @@ async def _nothing():
     """There is no schema in a dict."""
 
 
+@pytest.fixture(scope="session")
+def emptied_postgres(fresh_postgres):
+    """Empties a database that is made once and gives its URL: making one takes longer than most tests."""
+    with ExitStack() as made:
+        kept = cache(lambda: made.enter_context(fresh_postgres()))
+
+        def emptied():
+            with psycopg.connect(kept()) as connection:
+                if connection.execute("SELECT to_regclass('memories')").fetchone()[0] is not None:
+                    connection.execute("TRUNCATE memories, scopes, lineage, generations, vectors, texts RESTART IDENTITY")
+                    connection.execute("UPDATE counters SET value = 0")
+            return kept()
+
+        yield emptied
+
+
 @pytest.fixture
-async def new_setup(tmp_path, postgres_database):
+async def new_setup(tmp_path, fresh_postgres, emptied_postgres):
     """Makes set-ups by name, each on an empty store of its own."""
-    async with AsyncExitStack() as closing:
-        files = iter(range(100))
-        urls = {
-            "memory": lambda: "memory",
-            "sqlite": lambda: f"sqlite:///{tmp_path}/{next(files)}/scrubjay.db",
-            "postgresql": postgres_database,
-        }
-        yield lambda name: Setup(name, urls[name](), closing)
+    made = Counter()
+    with ExitStack() as databases:
+
+        def url_of(name):
+            made[name] += 1
+            if name == "postgresql":
+                return emptied_postgres() if made[name] == 1 else databases.enter_context(fresh_postgres())
+            return "memory" if name == "memory" else f"sqlite:///{tmp_path}/{made[name]}/scrubjay.db"
+
+        async with AsyncExitStack() as closing:
+            yield lambda name: Setup(name, url_of(name), closing)
 
 
 @pytest.fixture(params=SETUPS)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+import scrubjay
+
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("tutorial", "howto", "explanation")
 PAGES = [ROOT / "README.md", *(page for name in FOLDERS for page in sorted((ROOT / "docs" / name).glob("*.md")))]
@@ -22,8 +24,8 @@ BLOCK = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 EXCUSE = re.compile(r"<!-- no test(?P<why>: [^>]+?)? -->\s*\n```(?P<language>\w+)")
-TESTED_ELSEWHERE = {"docs/howto/add-a-backend.md"}
-"""Pages whose Python is files for a test run, checked by the tests of what they are about."""
+FILES = {"docs/howto/add-a-backend.md"}
+"""Pages whose Python is files, named in their first lines, and tests to run on them."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def run(command: list[str], page: Path, tmp_path: Path) -> subprocess.CompletedP
     return done
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if name_of(page) not in TESTED_ELSEWHERE], ids=name_of)
+@pytest.mark.parametrize("page", [page for page in PAGES if name_of(page) not in FILES], ids=name_of)
 def test_a_page_is_true(page, tmp_path):
     script = tmp_path / "page.py"
     script.write_text(program_of(page), encoding="utf-8")
@@ -103,6 +105,39 @@ def test_a_command_that_is_not_run_says_why(page):
         assert found["language"] == "python" or found["why"], f"{name_of(page)}: no test, and no reason: {found[0]}"
 
 
+@pytest.mark.parametrize("name", FILES)
+def test_the_files_of_a_page_pass_their_tests(name, tmp_path):
+    page = ROOT / name
+    for block in blocks_of(page):
+        if named := re.match(r"# (\w+\.py)\n", block.text):
+            (tmp_path / named[1]).write_text(block.text, encoding="utf-8")
+    assert list(tmp_path.glob("test_*.py"))
+    run([sys.executable, "-m", "pytest", "-q", "-o", "asyncio_mode=auto", "-p", "no:cacheprovider"], page, tmp_path)
+
+
+def test_every_verb_is_described():
+    page = (ROOT / "docs/reference/library.md").read_text(encoding="utf-8")
+    verbs = [name for name, value in vars(scrubjay.Scrubjay).items() if callable(value) and not name.startswith("_")]
+    assert len(verbs) > 15
+    assert not [verb for verb in verbs if f"`{verb}(" not in page]
+
+
+def test_every_route_is_described(tmp_path):
+    from scrubjay.doors.http.app import application
+    from scrubjay.settings import read_settings
+
+    page = (ROOT / "docs/reference/http.md").read_text(encoding="utf-8")
+    described = set(re.findall(r"^\| `([A-Z]+ /[^`]+)` \|", page, re.MULTILINE))
+    paths = application(read_settings(home=tmp_path)).openapi()["paths"]
+    assert described == {f"{method.upper()} {path}" for path, methods in paths.items() for method in methods}
+
+
+def test_every_page_is_in_the_index():
+    index = (ROOT / "docs/README.md").read_text(encoding="utf-8")
+    pages = [page.relative_to(ROOT / "docs").as_posix() for page in (ROOT / "docs").glob("*/*.md")]
+    assert not [page for page in pages if f"({page})" not in index]
+
+
 def test_an_untrue_page_is_seen(tmp_path):
     page = ROOT / "README.md"
     with pytest.raises(AssertionError):
@@ -121,3 +156,24 @@ def test_blocks_are_found(tmp_path):
         ("python", "a = 1\n", 1),
         ("console", "$ e\n", 17),
     ]
+
+
+def test_the_runbook_saves_what_can_be_read(tmp_path):
+    import textwrap
+
+    page = ROOT / "docs/runbooks/store-damaged.md"
+    [program] = re.findall(r"^ +```python\n(.*?)^ +```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    with scrubjay.open(tmp_path / "damaged", embedder="none") as jay:
+        jay.remember_many([f"Memory {number} says something of some length" for number in range(2_000)], project="shop")
+    with (tmp_path / "damaged" / "scrubjay.db").open("r+b") as file:
+        file.seek(file.seek(0, os.SEEK_END) // 3)
+        file.write(b"\xff" * 8_192)
+    with scrubjay.open(tmp_path / "damaged", embedder="none") as jay, pytest.raises(scrubjay.StoreDamaged):
+        list(jay.export())
+    run([sys.executable, "-c", textwrap.dedent(program)], page, tmp_path)
+    with scrubjay.open(tmp_path / "saved", embedder="none") as jay:
+        saved = jay.count(project="shop")
+        assert 1_800 < saved < 2_000
+        assert jay.reindex(words=True) == saved
+        assert jay.check() == []
+        assert jay.recall("memory 1999", project="shop", limit=1)[0].memory.content.startswith("Memory 1999")

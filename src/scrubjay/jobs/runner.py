@@ -5,12 +5,11 @@ import contextlib
 import time
 from typing import Final
 
-import structlog
-
 from scrubjay.jobs.uses import Uses
+from scrubjay.logs import logger
 from scrubjay.write.index import Index
 
-log = structlog.get_logger("scrubjay.jobs")
+log = logger("jobs")
 
 TICK: Final = 1.0
 """Seconds between two looks."""
@@ -46,7 +45,7 @@ class Runner:
             await asyncio.sleep(TICK)
             try:
                 await self._uses.flush()
-                if time.monotonic() - drained >= DRAIN_EVERY:
+                if self._index.is_quiet and time.monotonic() - drained >= DRAIN_EVERY:
                     if done := await self._index.drain():
                         log.info("indexed what waited", memories=done)
                     drained = time.monotonic()

@@ -83,7 +83,7 @@ def check_whole(field: str, value: int, *, least: int, most: int) -> None:
 
 def check_moment(field: str, value: datetime | None) -> None:
     """An aware moment in UTC."""
-    if value is None:
+    if value is None or getattr(value, "tzinfo", None) is UTC:
         return
     if not isinstance(value, datetime):
         raise InvalidInput(f"{field} is {shown(value)}: use a datetime")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2b
-from typing import Final, Self
+from typing import Final, Self, cast
 from uuid import UUID
 
 from scrubjay.errors import InvalidInput
@@ -88,6 +88,7 @@ class Memory:
     used_at: datetime | None = None
     generation: int | None = None
     """The embedding generation it is indexed with; None while it waits to be."""
+    _fingerprint: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, UUID):
@@ -101,8 +102,12 @@ class Memory:
         check_name("author", self.author)
         if self.reason is not None:
             check_content(self.reason)
-        for name in ("created_at", "valid_from", "valid_to", "expires_at", "superseded_at", "used_at"):
-            check_moment(name, getattr(self, name))
+        check_moment("created_at", self.created_at)
+        check_moment("valid_from", self.valid_from)
+        check_moment("valid_to", self.valid_to)
+        check_moment("expires_at", self.expires_at)
+        check_moment("superseded_at", self.superseded_at)
+        check_moment("used_at", self.used_at)
         check_order("valid_from", self.valid_from, "valid_to", self.valid_to)
         if self.position is not None:
             check_whole("position", self.position, least=0, most=2**53)
@@ -115,11 +120,13 @@ class Memory:
     @property
     def fingerprint(self) -> bytes:
         """What makes two memories of one scope the same thing said twice."""
-        said: list[object] = [self.kind, self.key, self.content, self.data]
-        if self.is_event:
-            said.append(str(self.id))
-        text = json.dumps(said, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        return blake2b(text.encode(), digest_size=16).digest()
+        if self._fingerprint is None:
+            data = json.dumps(self.data, ensure_ascii=False, sort_keys=True, separators=(",", ":")) if self.data else ""
+            said = (self.kind, self.key or "", self.content, data, str(self.id) if self.is_event else "")
+            # Each with its length before it, so that no two different memories spell the same text.
+            text = "".join(f"{len(part)}:{part}" for part in said)
+            object.__setattr__(self, "_fingerprint", blake2b(text.encode(), digest_size=16).digest())
+        return cast("bytes", self._fingerprint)
 
     def believed_at(self, moment: datetime) -> bool:
         """Whether we held it to be so at that moment."""

@@ -17,6 +17,7 @@ VERSION: Final = 1
 
 _MOMENTS: Final = ("created_at", "valid_from", "valid_to", "expires_at", "superseded_at", "used_at")
 _PLAIN: Final = ("kind", "content", "key", "data", "importance", "source", "author", "reason", "closed_because", "uses")
+_FIELDS: Final = tuple(field for field in fields(Memory) if field.init)
 _LOCAL: Final = ("generation",)
 """What only means something in the store it came from."""
 
@@ -27,7 +28,7 @@ def to_json(memory: Memory) -> dict[str, Json]:
     for name in PLACE_NAMES:
         if (value := getattr(memory.scope, name)) is not None:
             shown_[name] = value
-    for field in fields(Memory):
+    for field in _FIELDS:
         value = getattr(memory, field.name)
         if field.name in shown_ or field.name in _LOCAL or field.name == "scope" or value in (None, (), {}):
             continue
@@ -37,7 +38,7 @@ def to_json(memory: Memory) -> dict[str, Json]:
 
 def from_json(value: Mapping[str, Any], tenant: str) -> Memory:
     """The memory that a JSON object spells, for this tenant. Raises InvalidInput, naming the field."""
-    known = {field.name for field in fields(Memory)} | set(PLACE_NAMES)
+    known = {field.name for field in _FIELDS} | set(PLACE_NAMES)
     if unknown := sorted(set(value) - known):
         raise InvalidInput(f"{unknown[0]} is not a field of a memory: remove it, or use a newer Scrubjay")
     for name in ("id", "content", "created_at", "valid_from"):

@@ -17,6 +17,10 @@ STOP_WORDS: Final = frozenset(
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)?|_", re.UNICODE)
 _CHUNK: Final = re.compile(r"\w[\w.\-]*\w|\w", re.UNICODE)
 _HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
+_PLAIN: Final = re.compile(r"[a-z0-9]+")
+_IDENTIFIER: Final = re.compile(r"\w[._\-]+\w|_|[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]", re.ASCII)
+"""What plain ASCII prose does not have. Without any of it, splitting is all there is to do."""
+
 _NO_SPACES: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f\uac00-\ud7af]+")
 
 
@@ -26,6 +30,8 @@ def words_of(text: str) -> list[str]:
     An identifier gives itself and its parts (`getUserName`, `snake_case`, `os.path`, `kebab-case`), and a run of a
     script that writes no spaces gives its pairs of characters.
     """
+    if text.isascii() and not _IDENTIFIER.search(text):
+        return _PLAIN.findall(text.lower())
     words: list[str] = []
     if not text.isascii():
         text = _NO_SPACES.sub(_pairs, unicodedata.normalize("NFKC", text))

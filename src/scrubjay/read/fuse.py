@@ -22,7 +22,7 @@ TRUST_FALL: Final = 0.5
 """Words are trusted fully when the score of the twentieth is at most half of the first, and less the less it falls.
 
 When twenty memories have the words alike, the words do not tell them apart. Measured: R@1 on code search 0.34 → 0.37,
-nDCG on BEAM 0.54 → 0.55, nothing lost elsewhere.
+nDCG on BEAM 0.54 → 0.55, R@10 on LoCoMo 0.737 → 0.734.
 """
 
 LEAST_SPREAD: Final = 0.02

@@ -7,17 +7,17 @@ beside the active one, and takes over when it is complete.
 
 import asyncio
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Final, TypeAlias
 
-import structlog
-
 from scrubjay.errors import Conflict, Misconfigured, Unavailable
+from scrubjay.logs import logger
 from scrubjay.model import Generation, GenerationState, Identity, Memory
 from scrubjay.ports import Clock, Embedder, Serving, Stores
 from scrubjay.write.embed import embed
 
-log = structlog.get_logger("scrubjay.index")
+log = logger("index")
 
 BATCH: Final = 256
 """Memories embedded in one go while draining: enough to sort by length, small enough to stop quickly."""
@@ -52,11 +52,26 @@ class Index:
         self._building: Generation | None = None
         self._mine: Generation | None = None
         self._looking = asyncio.Lock()
+        self._writes = 0
 
     @property
     def embedder(self) -> Embedder | None:
         """The model that was configured; None when search is by words only."""
         return self._embedder
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """While this is open, what waits is about to be indexed by whoever wrote it."""
+        self._writes += 1
+        try:
+            yield
+        finally:
+            self._writes -= 1
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nobody in this process is about to index what they wrote."""
+        return self._writes == 0
 
     async def serving(self) -> Serving | None:
         """The generation that answers; None without a model, or when the one that made it cannot be opened."""

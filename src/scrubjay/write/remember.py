@@ -50,11 +50,12 @@ class Writer:
             decided[draft.id] = decision = decide(draft, known)
             return decision
 
-        done = await self._records.write(drafts, noting)
-        opened = {memory.id: memory for decision in decided.values() for memory in decision.opens}
-        closed = {memory.id: memory for decision in decided.values() for memory in decision.closes}
-        await self._index.add([closed.get(memory.id, memory) for memory in opened.values()])
-        await self._index.retire([memory for memory in closed.values() if memory.id not in opened])
+        with self._index.writing():
+            done = await self._records.write(drafts, noting)
+            opened = {memory.id: memory for decision in decided.values() for memory in decision.opens}
+            closed = {memory.id: memory for decision in decided.values() for memory in decision.closes}
+            await self._index.add([closed.get(memory.id, memory) for memory in opened.values()])
+            await self._index.retire([memory for memory in closed.values() if memory.id not in opened])
         return done
 
     async def correct(self, old: Memory, changes: Telling) -> Remembered:

@@ -67,8 +67,9 @@ def test_a_reader_that_goes_away_is_no_trouble(process, args):
     child.stdout.read(10)
     child.stdout.close()
     with child.stderr:
-        assert child.stderr.read() == b""
+        complaints = child.stderr.read()
     child.wait(60)
+    assert complaints == b""
 
 
 def test_interrupted_while_it_reads(home):
@@ -127,6 +128,18 @@ def test_many_processes_on_one_home(process, run):
     assert {row[0] for row in rows} == ids
     assert {row[3] for row in rows} == {f"from process {number}" for number in range(8)}
     run("doctor")
+
+
+def test_serve_greets_and_stops_quietly(home):
+    child = subprocess.Popen(
+        [*SCRUBJAY, "serve", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with child.stdout, child.stderr:
+        greeting = child.stdout.readline() + child.stdout.readline()
+        child.send_signal(signal.SIGINT)
+        assert child.wait(60) == 0
+        assert "Traceback" not in child.stderr.read()
+    assert "http://127.0.0.1:" in greeting
 
 
 def test_the_default_model_comes_with_the_package(process, monkeypatch):

@@ -7,6 +7,9 @@ import sys
 from contextlib import closing
 
 import pytest
+from sqlalchemy import create_engine
+
+from scrubjay.backends.sql.migrate import MIGRATIONS, upgrade
 
 
 def test_stats_counts_the_scope(run):
@@ -70,14 +73,30 @@ def test_reindex_catches_up_with_a_model(run, monkeypatch):
     assert run("stats", "--json").json["vectors"] == 3
 
 
-def test_reindex_rolls_back_and_sweeps(run, monkeypatch):
-    run("remember", "one")
+def test_a_new_model_takes_over_and_can_be_undone(run, monkeypatch):
     monkeypatch.setenv("SCRUBJAY_EMBEDDER", "static")
-    run("reindex")
+    run("remember", "one")
     assert "no earlier" in run("reindex", "--rollback", code=1).err
-    assert run("reindex", "--sweep").out == ""
-    assert run("reindex", "--sweep", "--json").json == []
-    run("reindex", "--sweep", "--rollback", code=2)
+    monkeypatch.setenv("SCRUBJAY_EMBEDDER", "minilm")
+    assert "reindex" in run("doctor", code=1).out
+    assert run("reindex").rows == [["1"]]
+    assert states(run) == {"static": "retired", "minilm": "active"}
+    assert run("reindex", "--rollback").rows[0][1].startswith("static:")
+    assert states(run) == {"static": "active", "minilm": "undone"}
+    run("reindex", "--adopt")
+    assert states(run) == {"static": "retired", "minilm": "active"}
+    assert [one["state"] for one in run("reindex", "--sweep", "--json").json] == ["retired"]
+    assert states(run) == {"minilm": "active"}
+    assert "nothing to delete" in run("reindex", "--sweep").err
+
+
+def states(run) -> dict[str, str]:
+    return {one["model"].partition(":")[0]: one["state"] for one in run("stats", "--json").json["generations"]}
+
+
+@pytest.mark.parametrize("options", [["--sweep", "--rollback"], ["--words", "--rebuild"], ["--adopt", "--sweep"]])
+def test_reindex_does_one_thing_at_a_time(run, options):
+    run("reindex", *options, code=2)
 
 
 def test_migrate_says_what_it_did(run, home):
@@ -85,6 +104,20 @@ def test_migrate_says_what_it_did(run, home):
     again = run("migrate")
     assert again.rows[1][1] == again.rows[2][1]
     assert "up to date" in again.err
+
+
+def test_migrate_copies_an_older_store_first(run, home):
+    home.mkdir(mode=0o700)
+    first, *_, head = sorted(path.stem for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+    engine = create_engine(f"sqlite:///{home / 'scrubjay.db'}")
+    with engine.begin() as connection:
+        upgrade(connection, first)
+    engine.dispose()
+    done = run("migrate", "--json").json
+    assert (done["from"], done["to"]) == (first, head)
+    with closing(sqlite3.connect(done["backup"])) as backup:
+        assert backup.execute("SELECT version_num FROM alembic_version").fetchone() == (first,)
+    assert {row[0] for row in run("doctor").rows} == {"ok"}
 
 
 def test_migrate_refuses_what_is_newer(run, home):

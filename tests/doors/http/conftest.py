@@ -11,8 +11,6 @@ from pathlib import Path
 import httpx
 import pytest
 
-SERVE = "from scrubjay.doors.http import serve; from scrubjay.settings import read_settings; serve(read_settings())"
-
 
 class Server:
     """A server that has said where it listens."""
@@ -34,7 +32,7 @@ def running(home: Path, **settings: str) -> Iterator[Server]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}
     environment |= {"SCRUBJAY_HOME": str(home), "SCRUBJAY_PORT": "0", "SCRUBJAY_EMBEDDER": "static", **settings}
     process = subprocess.Popen(
-        [sys.executable, "-c", SERVE],
+        [sys.executable, "-m", "scrubjay", "serve"],
         env=environment,
         cwd=home,
         stdout=subprocess.PIPE,

@@ -7,14 +7,17 @@ import shlex
 import signal
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import httpx
 import pytest
+import structlog
 
 from scrubjay import __version__
 from scrubjay.doors.http import answers, is_loopback, serve
 from scrubjay.doors.http.app import application
+from scrubjay.doors.http.server import log_as_json
 from scrubjay.errors import Misconfigured, SchemaTooNew, ScrubjayError
 from scrubjay.settings import read_settings
 
@@ -137,6 +140,24 @@ def test_a_port_that_is_taken(tmp_path):
             serve(read_settings(home=tmp_path, port=port))
 
 
+def test_the_command_says_it_in_one_line(tmp_path):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        command = [sys.executable, "-m", "scrubjay", "serve", "--port", str(taken.getsockname()[1])]
+        done = subprocess.run([*command, "--home", str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert done.stdout == ""
+    assert re.search(r"SCRUBJAY_PORT is \d+: cannot listen", done.stderr)
+    assert "Traceback" not in done.stderr
+
+
+def test_it_listens_on_the_newer_protocol_too(start, tmp_path):
+    with start(tmp_path, SCRUBJAY_HOST="::1") as server:
+        assert server.url.startswith("http://[::1]:")
+        assert httpx.get(f"{server.url}/healthz").status_code == 200
+
+
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org"])
 def test_it_only_listens_on_this_machine(tmp_path, host):
     with pytest.raises(Misconfigured, match="no keys"):
@@ -158,7 +179,7 @@ def test_a_store_that_cannot_be_opened_is_one_clear_error(tmp_path):
         serve(read_settings(home=tmp_path, port=0))
 
 
-def test_what_nobody_expected_is_a_problem_and_a_log_line(tmp_path):
+def test_what_nobody_expected_is_a_problem_and_a_log_line_without_the_memory(tmp_path, capsys):
     async def ask() -> httpx.Response:
         app = application(read_settings(home=tmp_path, embedder="none"))
 
@@ -171,10 +192,19 @@ def test_what_nobody_expected_is_a_problem_and_a_log_line(tmp_path):
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             return await client.get("/broken")
 
-    answer = asyncio.run(ask())
+    log_as_json()
+    try:
+        answer = asyncio.run(ask())
+    finally:
+        structlog.reset_defaults()
     assert answer.status_code == 500
     assert answer.json()["type"] == "urn:scrubjay:error:internal-server-error"
     assert "RuntimeError" not in answer.text
+    [line] = capsys.readouterr().err.splitlines()
+    logged = json.loads(line)
+    assert (logged["event"], logged["path"]) == ("request failed", "/broken")
+    assert "RuntimeError: 23" in logged["exception"]
+    assert "the content of a memory" not in line
 
 
 def test_a_newer_schema_is_refused_before_it_listens(tmp_path):

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Select, and_, bindparam, or_, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 
 from scrubjay.backends.sql.schema import scopes
 from scrubjay.model import PLACE_NAMES, SCOPE_NAMES, Filter, Scope
 
 _COLUMNS = [scopes.c[name] for name in SCOPE_NAMES]
+_BY_NAMES = select(scopes.c.id, *_COLUMNS).where(tuple_(*_COLUMNS).in_(bindparam("names", expanding=True)))
 
 
 def stored(scope: Scope) -> tuple[str, ...]:
@@ -39,8 +40,8 @@ def _numbers(connection: Connection, wanted: Iterable[Scope]) -> dict[Scope, int
     names = list(by_names)
     found: dict[Scope, int] = {}
     for start in range(0, len(names), 100):
-        statement = select(scopes.c.id, *_COLUMNS).where(tuple_(*_COLUMNS).in_(names[start : start + 100]))
-        found |= {by_names[tuple(row[1:])]: row[0] for row in connection.execute(statement)}
+        rows = connection.execute(_BY_NAMES, {"names": names[start : start + 100]})
+        found |= {by_names[tuple(row[1:])]: row[0] for row in rows}
     return found
 
 

@@ -6,19 +6,37 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, delete, distinct, func, or_, select, text, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Select,
+    and_,
+    bindparam,
+    delete,
+    distinct,
+    func,
+    or_,
+    select,
+    text,
+    update,
+)
 
 from scrubjay.backends.sql import texts, writing
 from scrubjay.backends.sql.conditions import conditions
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.places import admitted
-from scrubjay.backends.sql.rows import Reader, in_order, rows
+from scrubjay.backends.sql.rows import BY_ID, Reader, in_order, rows
 from scrubjay.backends.sql.schema import lineage, memories, scopes
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
 from scrubjay.ports import Counts, Decide
 
 _PAGE = 500
 _COLUMN = memories.c
+_MARK = (
+    update(memories)
+    .where(_COLUMN.id.in_(bindparam("ids", expanding=True)))
+    .values(generation=bindparam("mark", type_=_COLUMN.generation.type))
+)
 
 
 class SqlRecords:
@@ -47,11 +65,7 @@ class SqlRecords:
         return in_order(await self._database.read(lambda connection: self._seen(connection, scope, ids)), ids)
 
     def _seen(self, connection: Connection, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
-        found = [
-            memory
-            for page in _pages(ids)
-            for memory in self._reader.fetch(connection, rows().where(_COLUMN.id.in_(page)))
-        ]
+        found = [memory for page in _pages(ids) for memory in self._reader.fetch(connection, BY_ID, {"ids": page})]
         return [memory for memory in found if scope.sees(memory.scope)]
 
     async def find(
@@ -261,7 +275,7 @@ class SqlRecords:
 
         def work(connection: Connection) -> None:
             for page in _pages(ids):
-                connection.execute(update(memories).where(_COLUMN.id.in_(page)).values(generation=generation))
+                connection.execute(_MARK, {"ids": page, "mark": generation})
 
         await self._database.note(work)
 

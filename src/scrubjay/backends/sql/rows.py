@@ -1,10 +1,10 @@
 """Memories as rows, and rows as memories."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Select, select
+from sqlalchemy import Connection, Select, bindparam, select
 
 from scrubjay.backends.sql.places import scope_from
 from scrubjay.backends.sql.schema import memories, scopes
@@ -28,15 +28,21 @@ def rows() -> Select[Any]:
     return select(*COLUMNS)
 
 
+# Made once: on the busiest paths, building a statement costs more than running it.
+BY_ID = rows().where(memories.c.id.in_(bindparam("ids", expanding=True)))
+
+
 class Reader:
     """Turns rows into memories. Remembers scopes by number: they never change and are few beside memories."""
 
     def __init__(self) -> None:
         self._scopes: dict[int, Scope] = {}
 
-    def fetch(self, connection: Connection, statement: Select[Any]) -> list[Memory]:
+    def fetch(
+        self, connection: Connection, statement: Select[Any], parameters: Mapping[str, Any] | None = None
+    ) -> list[Memory]:
         """Run a statement over `COLUMNS` and return its memories, in its order."""
-        found = connection.execute(statement).fetchall()
+        found = connection.execute(statement, parameters).fetchall()
         self._learn(connection, {row[0] for row in found} - self._scopes.keys())
         return [self._memory(row) for row in found]
 

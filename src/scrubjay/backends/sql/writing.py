@@ -6,12 +6,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Select, func, select, text, tuple_, update
+from sqlalchemy import BindParameter, Connection, Select, bindparam, func, select, text, tuple_, update
 
 from scrubjay.backends.sql import texts
 from scrubjay.backends.sql.database import Raced
 from scrubjay.backends.sql.places import interned
-from scrubjay.backends.sql.rows import Reader, row_of, rows, values_of
+from scrubjay.backends.sql.rows import BY_ID, Reader, row_of, rows, values_of
 from scrubjay.backends.sql.schema import lineage, memories, scopes
 from scrubjay.errors import Conflict, IdTaken
 from scrubjay.model import Memory, Remembered, Scope
@@ -19,6 +19,13 @@ from scrubjay.ports import Decide, Decision, Known
 
 BATCH = 200
 """Drafts looked up in one statement: three times as many values stay well below every limit on parameters."""
+
+_BELIEVED = rows().where(memories.c.superseded_at.is_(None))
+_PAIRS: BindParameter[Any] = bindparam("pairs", expanding=True)
+_BY_WORDS = _BELIEVED.where(
+    memories.c.valid_to.is_(None), tuple_(memories.c.scope_id, memories.c.fingerprint).in_(_PAIRS)
+)
+_BY_KEY = _BELIEVED.where(memories.c.key.is_not(None), tuple_(memories.c.scope_id, memories.c.key).in_(_PAIRS))
 
 
 def write(connection: Connection, reader: Reader, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
@@ -75,8 +82,8 @@ class Told:
 
     def __post_init__(self) -> None:
         for start in range(0, len(self.drafts), BATCH):
-            for statement in self._lookups(self.drafts[start : start + BATCH]):
-                for memory in self.reader.fetch(self.connection, statement):
+            for statement, parameters in self._lookups(self.drafts[start : start + BATCH]):
+                for memory in self.reader.fetch(self.connection, statement, parameters):
                     if memory.id not in self.by_id:
                         self._believe(memory)
 
@@ -130,19 +137,16 @@ class Told:
         if mark in self.by_words and self.by_words[mark].id == memory.id:
             del self.by_words[mark]
 
-    def _lookups(self, drafts: Sequence[Memory]) -> list[Select[Any]]:
-        """Two statements, each answered by an index: by id, and by key or fingerprint within the scope."""
-        column = memories.c
+    def _lookups(self, drafts: Sequence[Memory]) -> list[tuple[Select[Any], dict[str, Any]]]:
+        """Statements that are each answered by an index: by id, by key and by fingerprint within the scope."""
         words = [(self.numbers[draft.scope], draft.fingerprint) for draft in drafts if not draft.is_event]
         keys = list(dict.fromkeys((self.numbers[draft.scope], draft.key) for draft in drafts if draft.key))
-        statements = [rows().where(column.id.in_([draft.id for draft in drafts]))]
+        lookups: list[tuple[Select[Any], dict[str, Any]]] = [(BY_ID, {"ids": [draft.id for draft in drafts]})]
         if words:
-            same = tuple_(column.scope_id, column.fingerprint).in_(words)
-            statements.append(rows().where(column.superseded_at.is_(None), column.valid_to.is_(None), same))
+            lookups.append((_BY_WORDS, {"pairs": words}))
         if keys:
-            same = tuple_(column.scope_id, column.key).in_(keys)
-            statements.append(rows().where(column.superseded_at.is_(None), column.key.is_not(None), same))
-        return statements
+            lookups.append((_BY_KEY, {"pairs": keys}))
+        return lookups
 
 
 def _close(connection: Connection, closed: Sequence[Memory]) -> None:

@@ -58,7 +58,7 @@ def scrubjay(
 
 
 def main() -> None:
-    """Run the command that the arguments name, and exit. A reader that goes away, as in `| head`, is no error."""
+    """Run the command that the arguments name, and exit. A reader that goes away, as in `| head`, ends it quietly."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character of a memory shows a question mark, and the command goes on.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # both are text files here

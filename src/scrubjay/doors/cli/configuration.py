@@ -10,10 +10,9 @@ import typer
 from scrubjay.doors.cli.output import write_json, write_table, write_text
 from scrubjay.doors.cli.place import House
 from scrubjay.doors.cli.verb import AsJson, verb
-from scrubjay.errors import InvalidInput, Misconfigured
+from scrubjay.errors import InvalidInput
 
 _PASSWORD: Final = re.compile(r"(://[^/:@\s]*):[^@/\s]*@")
-_SERVER: Final = ("fastapi", "starlette", "uvicorn")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +78,7 @@ def serve(
     port: Annotated[int | None, typer.Option(help="The port; 0 picks a free one (SCRUBJAY_PORT).")] = None,
 ) -> None:
     """Start the server: the same verbs over HTTP, until Ctrl-C."""
-    from scrubjay.settings import read_settings  # noqa: PLC0415 -- pydantic takes a while; --help needs none of it
+    from scrubjay.doors.http import serve as serve_http  # noqa: PLC0415 -- loads the store; --help needs none of it
+    from scrubjay.settings import read_settings  # noqa: PLC0415 -- the same
 
-    try:
-        from scrubjay.doors.http import serve as serve_http  # noqa: PLC0415 -- an extra, which may not be installed
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _SERVER:
-            raise
-        raise Misconfigured("the server is an extra: pip install 'scrubjay[server]'") from error
     serve_http(read_settings(**here.given, host=host, port=port))

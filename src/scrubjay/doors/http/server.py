@@ -29,7 +29,7 @@ class Server(uvicorn.Server):
 
 def run(settings: Settings, listener: socket.socket) -> None:
     """Serve on this socket until a signal says stop."""
-    _log_as_json()
+    log_as_json()
     host, port = listener.getsockname()[:2]
     config = uvicorn.Config(
         application(settings),
@@ -44,7 +44,7 @@ def run(settings: Settings, listener: socket.socket) -> None:
     )
 
 
-def _log_as_json() -> None:
+def log_as_json() -> None:
     """One JSON object per line on stderr; a traceback without the values of its variables, which may be memories."""
     structlog.configure(
         processors=[
