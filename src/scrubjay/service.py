@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias, Unpack, cast
 from uuid import UUID
 
-from scrubjay.errors import Closed, InvalidInput, NotFound
+from scrubjay.errors import Closed, EmbedderUnavailable, InvalidInput, NotFound
 from scrubjay.jobs.runner import Runner
 from scrubjay.jobs.uses import Uses
 from scrubjay.model import (
@@ -268,15 +268,16 @@ class Scrubjay:
     async def stats(self, **where: Unpack[Where]) -> Stats:
         """Say what the scope holds and how the memory is doing."""
         counts = await self._stores.records.count(self._filter(cast("Narrow", where), "holds"), now=self._clock())
-        serving = await self._index.serving()
+        generations = await self._stores.generations.generations()
+        active = next((one.number for one in generations if one.state == "active"), None)
         return Stats(
             memories=counts.current,
             versions=counts.versions,
             kinds=counts.kinds,
             scopes=counts.scopes,
             pending=await self._index.backlog(),
-            vectors=await self._stores.vectors.count(serving.generation.number) if serving is not None else 0,
-            generations=tuple(await self._stores.generations.generations()),
+            vectors=await self._stores.vectors.count(active) if active is not None else 0,
+            generations=tuple(generations),
             **self._names,  # type: ignore[arg-type]  # the names of `Stats` that only the wiring knows
         )
 
@@ -323,8 +324,11 @@ class Scrubjay:
         faults = await self._stores.records.check()
         if waiting := await self._index.backlog():
             faults.append(f"{waiting} memories wait to be indexed by meaning: run `scrubjay reindex`")
-        serving = await self._index.serving()
         embedder = self._index.embedder
+        try:
+            serving = await self._index.serving()
+        except EmbedderUnavailable as error:
+            return [*faults, str(error)]
         if embedder is not None and (serving is None or serving.generation.identity != embedder.identity):
             faults.append(
                 f"the configured model {embedder.identity} is not the one that answers: run `scrubjay reindex --adopt`"

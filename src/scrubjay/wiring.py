@@ -21,8 +21,11 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-def wire(settings: Settings) -> Scrubjay:
-    """Build the service that these settings describe. Nothing is opened before it starts."""
+def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
+    """Build the service that these settings describe. Nothing is opened before it starts.
+
+    An embedder of your own takes the place of the one that the settings name.
+    """
     # Backends are imported where they are chosen: what is not used costs nothing to have.
     from scrubjay.backends.sql.database import Database  # noqa: PLC0415
     from scrubjay.backends.sql.generations import SqlGenerations  # noqa: PLC0415
@@ -43,7 +46,7 @@ def wire(settings: Settings) -> Scrubjay:
     )
     index = Index(
         stores=stores,
-        embedder=embedder(settings),
+        embedder=embedder or configured(settings),
         reopen=partial(_reopened, settings),
         clock=utc_now,
     )
@@ -60,7 +63,7 @@ def wire(settings: Settings) -> Scrubjay:
     )
 
 
-def embedder(settings: Settings) -> Embedder | None:
+def configured(settings: Settings) -> Embedder | None:
     """The model that these settings name, with recent vectors remembered; None for `none`."""
     return _cached(settings, settings.embedder)
 

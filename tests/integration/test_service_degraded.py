@@ -93,8 +93,9 @@ async def test_a_model_that_was_never_reached_does_not_stop_anything(setup):
     assert (await jay.context("deploys")).degraded == ("vectors",)
     await jay.update(hits[0].memory.id, content="Deploys happen on Monday")
     assert (await jay.stats()).memories == 1
-    [fault] = await jay.check()
-    assert "embedding model" in fault
+    waiting, unreachable = await jay.check()
+    assert waiting.startswith("2 memories wait")
+    assert "embedding model" in unreachable
     await jay.forget(everything=True)
     with pytest.raises(EmbedderUnavailable):
         await jay.reindex()

@@ -53,9 +53,14 @@ class Scope:
 
         A reader for one user sees what holds for everybody and what is that user's, never another user's.
         """
-        return self.tenant == other.tenant and all(
-            mine is None or theirs is None or mine == theirs
-            for mine, theirs in zip(self.names(), other.names(), strict=True)
+        # Written out, since every recall asks it of every candidate.
+        return (
+            self.tenant == other.tenant
+            and (self.user is None or other.user is None or self.user == other.user)
+            and (self.project is None or other.project is None or self.project == other.project)
+            and (self.agent is None or other.agent is None or self.agent == other.agent)
+            and (self.session is None or other.session is None or self.session == other.session)
+            and (self.workflow is None or other.workflow is None or self.workflow == other.workflow)
         )
 
     def names(self) -> tuple[str | None, ...]:

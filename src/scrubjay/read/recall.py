@@ -29,7 +29,9 @@ async def recall(query: Query, *, stores: Stores, serving: AskServing | None, no
     """Answer a question, and say of every answer why it is one."""
     began = time.perf_counter()
     ranked, degraded = await rank(query, stores=stores, serving=serving, now=now)
-    answering = await serving() if serving is not None and ranked else None
+    # Only what was compared needs the model's scale; a model that is down must not spoil what words have found.
+    compared = any(one.similarity is not None for one in ranked)
+    answering = await serving() if serving is not None and compared else None
     scale = answering.embedder if answering is not None and isinstance(answering.embedder, Calibrated) else None
     hits = [_hit(one, scale, explain=query.explain) for one in ranked]
     if query.least_similarity is not None:

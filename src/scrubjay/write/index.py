@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeAlias
 
-from scrubjay.errors import Conflict, Misconfigured, Unavailable
+from scrubjay.errors import Conflict, EmbedderUnavailable, Misconfigured, Unavailable
 from scrubjay.logs import logger
 from scrubjay.model import Generation, GenerationState, Identity, Memory
 from scrubjay.ports import Clock, Embedder, Serving, Stores
@@ -155,7 +155,12 @@ class Index:
         """How many memories wait to be indexed with the model that was configured."""
         if self._embedder is None:
             return 0
-        target = await self._target()
+        try:
+            target = await self._target()
+        except EmbedderUnavailable:
+            # A model that was never reached has no generation yet: count by the one that is there, or all of them.
+            known = await self._generations.generations()
+            return await self._records.backlog(next((one.number for one in known if one.state == "active"), 0))
         return await self._records.backlog(target.number) if target else 0
 
     async def _target(self) -> Generation | None:

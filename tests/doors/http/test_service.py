@@ -52,6 +52,12 @@ def test_operations(client):
     assert client.get("/version").json() == {"version": __version__}
 
 
+def test_an_answer_is_not_held_back(client):
+    client.get("/healthz")
+    times = sorted(client.get("/healthz").elapsed.total_seconds() for _ in range(20))
+    assert times[0] < 0.03, "a delayed acknowledgement takes 40 ms: is TCP_NODELAY on?"
+
+
 def test_the_home_page_counts_and_loads_nothing_from_elsewhere(client, user, remember):
     remember("<script>alert(1)</script>", kind="counted")
     page = client.get("/")

@@ -146,7 +146,7 @@ def _embedder(_: House, settings: "Settings") -> Iterator[Finding]:
 
     from scrubjay import wiring  # noqa: PLC0415 -- loads the model's library; --help needs none of it
 
-    model = wiring.embedder(settings)
+    model = wiring.configured(settings)
     if model is None:
         yield Finding(about="embedder", said="none: recall is by words only")
         return

@@ -49,7 +49,8 @@ def _listener(settings: Settings) -> socket.socket:
             f"SCRUBJAY_HOST is {host!r}: this version has no keys, so it only listens on this machine. Use 127.0.0.1"
         )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio switches delayed sending off only where the protocol is named, and answers then take 40 ms less.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host.strip("[]"), port))
