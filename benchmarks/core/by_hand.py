@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 
 STOP = frozenset(
-    ["a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "have", "in", "is", "it", "its", "of", "on"]
-    + ["or", "that", "the", "this", "to", "was", "with"]
+    re.findall(r"\w+", "a an and are as at be by for from has have in is it its of on or that the this to was with")
 )
 
 

@@ -220,23 +220,11 @@ def show(seen: dict) -> None:
     if "ingest" in seen:
         found = seen["ingest"]
         console.print(
-            f"bulk ingest          {found['remember_many/s']:7.0f} texts/s, the model alone {found['model alone/s']:.0f}: "
-            f"{found['share']:.0%} of its rate"
+            f"{'bulk ingest':<20} {found['remember_many/s']:7.0f} texts/s, "
+            f"the model alone {found['model alone/s']:.0f}: {found['share']:.0%} of its rate"
         )
     table = Table(title="Recall, in milliseconds, with the question embedded by the bundled model")
-    for heading in (
-        "memories",
-        "scope",
-        "p50",
-        "p95",
-        "by hand p50",
-        "p95",
-        "ratio",
-        "embedding",
-        "stored/s",
-        "disk MB",
-        "memory MB",
-    ):
+    for heading in HEADINGS:
         table.add_column(heading, justify="left" if heading == "scope" else "right")
     for size, answers in seen["recall"].items():
         for name, row in answers.items():

@@ -118,6 +118,11 @@ class Memory:
         return self.kind in EVENT_KINDS
 
     @property
+    def speaker(self) -> str:
+        """Who said it, for what was said: "what did Anna say?" should find Anna's words. Empty otherwise."""
+        return self.author if self.is_event and self.author else ""
+
+    @property
     def fingerprint(self) -> bytes:
         """What makes two memories of one scope the same thing said twice."""
         if self._fingerprint is None:

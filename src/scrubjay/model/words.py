@@ -4,6 +4,8 @@ import re
 import unicodedata
 from typing import Final
 
+from scrubjay.model.memory import Memory
+
 MOST_TERMS: Final = 32
 """Words of one question that are looked for. A longer question is searched by its rarest-looking ones."""
 
@@ -45,6 +47,13 @@ def words_of(text: str) -> list[str]:
         if len(folded) > 1:
             words.append("".join(folded))
     return words
+
+
+def words_of_memory(memory: Memory) -> list[str]:
+    """The words that a memory is found by: those of its key, of who said it, and of its content."""
+    words = words_of(memory.content)
+    names = f"{memory.key or ''} {memory.speaker}".strip()
+    return words_of(names) + words if names else words
 
 
 def terms_of(question: str) -> list[str]:

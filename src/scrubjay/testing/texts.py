@@ -147,6 +147,14 @@ class TextsSuite:
         await told(store, a_memory(said), a_memory("Unrelated"))
         assert await found(store, asked) == [said]
 
+    async def test_who_said_it_is_found(self, store: TextStore) -> None:
+        await told(
+            store,
+            a_memory("I went sailing", kind="message", author="Melanie"),
+            a_memory("Boats are docked in spring", kind="fact", author="Melanie"),
+        )
+        assert await found(store, "where did melanie go?") == ["I went sailing"]
+
     async def test_the_words_of_the_key_are_found(self, store: TextStore) -> None:
         await told(store, a_memory("Tabs over spaces", key="pref:indentation"), a_memory("Other", key="pref:quotes"))
         assert await found(store, "indentation") == ["Tabs over spaces"]

@@ -12,11 +12,22 @@ if TYPE_CHECKING:
 
 
 async def embed(memories: Sequence[Memory], embedder: Embedder) -> list[Entry]:
-    """Return the entries of these memories, in order. All parts of all of them go to the model together."""
+    """Return the entries of these memories, in order. All parts of all of them go to the model together.
+
+    What somebody said is embedded with the name before it: among turns of a conversation, it tells whose they are.
+    """
     if not memories:
         return []
-    spans = [tuple(split(memory.content, window=embedder.window, count=embedder.count)) for memory in memories]
-    parts = [memory.content[start:stop] for memory, cuts in zip(memories, spans, strict=True) for start, stop in cuts]
+    spoken = [f"{memory.speaker}: " if memory.speaker else "" for memory in memories]
+    spans = [
+        tuple(split(memory.content, window=_room(name, embedder), count=embedder.count))
+        for memory, name in zip(memories, spoken, strict=True)
+    ]
+    parts = [
+        name + memory.content[start:stop]
+        for memory, name, cuts in zip(memories, spoken, spans, strict=True)
+        for start, stop in cuts
+    ]
     vectors = await embedder.embed(parts)
     entries: list[Entry] = []
     first = 0
@@ -24,6 +35,11 @@ async def embed(memories: Sequence[Memory], embedder: Embedder) -> list[Entry]:
         entries.append(entry(memory, cuts, vectors[first : first + len(cuts)]))
         first += len(cuts)
     return entries
+
+
+def _room(name: str, embedder: Embedder) -> int:
+    """The tokens that are left for a part beside the name, but never less than half of the window."""
+    return max(embedder.window // 2, embedder.window - embedder.count([name])[0]) if name else embedder.window
 
 
 def entry(memory: Memory, spans: tuple[Span, ...], vectors: "Matrix") -> Entry:

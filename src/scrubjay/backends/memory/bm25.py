@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, TypeVar
 
 from scrubjay.model import Memory
-from scrubjay.model.words import words_of
+from scrubjay.model.words import words_of_memory
 
 Name = TypeVar("Name")
 
@@ -22,11 +22,11 @@ _SHORTEST: Final = 4
 
 
 def terms_in(memory: Memory) -> Counter[str]:
-    """How often each term is in a memory: the stems of the words of its key and of its content.
+    """How often each term is in a memory: the stems of the words that it is found by.
 
     The key takes part, so that `pref:indent` is found by `indent` whatever its content says.
     """
-    return Counter(stem(word) for word in [*words_of(memory.key or ""), *words_of(memory.content)])
+    return Counter(stem(word) for word in words_of_memory(memory))
 
 
 def stem(word: str) -> str:

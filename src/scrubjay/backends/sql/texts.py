@@ -33,7 +33,7 @@ from scrubjay.backends.sql.rows import Reader, rows
 from scrubjay.backends.sql.schema import TEXT_CONFIGURATION, memories, scopes
 from scrubjay.backends.sql.schema import texts as texts_postgresql
 from scrubjay.model import PLACE_NAMES, AsOf, Filter, Memory, Scope
-from scrubjay.model.words import words_of
+from scrubjay.model.words import words_of_memory
 from scrubjay.ports import Match
 
 SCOPES_IN_MATCH: Final = 20
@@ -69,9 +69,8 @@ _RANKED: Final = (
 
 
 def body_of(memory: Memory) -> str:
-    """The words that a memory is found by: those of its key, then those of its content."""
-    words = words_of(memory.content)
-    return " ".join(words_of(memory.key) + words if memory.key else words)
+    """The words that a memory is found by, as the index takes them."""
+    return " ".join(words_of_memory(memory))
 
 
 def marks_of(scope_id: int, scope: Scope, *, live: bool) -> str:

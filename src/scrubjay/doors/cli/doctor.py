@@ -73,7 +73,7 @@ def examine(here: House) -> Iterator[Finding]:
         yield Finding(about="settings", said=str(error), remedy="correct it, `scrubjay config` shows where it is set")
         return
     if settings.records_url.startswith("sqlite"):
-        yield from _files(Path(settings.records_url.removeprefix("sqlite:///")))
+        yield from _files(Path(settings.records_url.partition(":///")[2]))
     for look in (_schema, _store, _embedder):
         yield from _told(look, here, settings)
 
@@ -110,7 +110,7 @@ def _files(database: Path) -> Iterator[Finding]:
         yield Finding(about="files", said=f"{database} is made on the first write")
         return
     held = sum(one.stat().st_size for one in database.parent.glob(f"{database.name}*") if one.is_file())
-    # Who can neither enter the folder nor read the file cannot read what is remembered.
+    # It takes both to read what is remembered: to enter the folder, and to read the file.
     open_to_all = database.stat().st_mode & stat.S_IROTH and database.parent.stat().st_mode & stat.S_IXOTH
     yield Finding(
         about="files",
@@ -138,7 +138,7 @@ def _store(here: House, settings: "Settings") -> Iterator[Finding]:
     if not faults:
         yield Finding(about="integrity", said="every check passed")
     if settings.embedder != "none" and not found.pending:
-        yield Finding(about="index", said=f"{found.vectors:,} of {memories(found.versions)} indexed, none waits")
+        yield Finding(about="index", said=f"{memories(found.vectors)} indexed by meaning, none waits")
 
 
 def _embedder(_: House, settings: "Settings") -> Iterator[Finding]:
