@@ -151,7 +151,7 @@ class Scrubjay:
         memory = await self._stores.records.adjust(old.scope, old.id, importance=importance, expires_at=expires_at)
         if memory is None:
             raise NotFound(f"memory {old.id} has just been purged")
-        await self._index.add([memory])
+        await (self._index.add([memory]) if expires_at is None else self._index.renew([memory]))
         return Remembered(memory=memory, outcome="unchanged")
 
     async def forget(

@@ -27,13 +27,13 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
     An embedder of your own takes the place of the one that the settings name.
     """
     # Backends are imported where they are chosen: what is not used costs nothing to have.
-    from scrubjay.backends.sql.database import Database  # noqa: PLC0415
-    from scrubjay.backends.sql.generations import SqlGenerations  # noqa: PLC0415
-    from scrubjay.backends.sql.migrate import migrate  # noqa: PLC0415
-    from scrubjay.backends.sql.records import SqlRecords  # noqa: PLC0415
-    from scrubjay.backends.sql.texts import SqlTexts  # noqa: PLC0415
-    from scrubjay.backends.vectors.embedded import EmbeddedVectors  # noqa: PLC0415
-    from scrubjay.models.tokens import tokens_of  # noqa: PLC0415
+    from scrubjay.backends.sql.database import Database
+    from scrubjay.backends.sql.generations import SqlGenerations
+    from scrubjay.backends.sql.migrate import migrate
+    from scrubjay.backends.sql.records import SqlRecords
+    from scrubjay.backends.sql.texts import SqlTexts
+    from scrubjay.backends.vectors.embedded import EmbeddedVectors
+    from scrubjay.models.tokens import tokens_of
 
     if settings.vectors != "embedded":
         raise Misconfigured(f"SCRUBJAY_VECTORS is {settings.vectors!r}: this version has `embedded`")
@@ -70,15 +70,15 @@ def configured(settings: Settings) -> Embedder | None:
 
 def _reopened(settings: Settings, identity: Identity) -> Embedder | None:
     """The model that made an older generation, if it is the same still."""
-    from scrubjay.models import spec_of  # noqa: PLC0415 -- see above
+    from scrubjay.models import spec_of
 
     model = _cached(settings, spec_of(identity))
     return model if model is not None and model.identity == identity else None
 
 
 def _cached(settings: Settings, spec: str) -> Embedder | None:
-    from scrubjay.models import embedder_of  # noqa: PLC0415 -- see above
-    from scrubjay.models.cache import Cached  # noqa: PLC0415 -- see above
+    from scrubjay.models import embedder_of
+    from scrubjay.models.cache import Cached
 
     key = settings.embedder_key.get_secret_value()
     model = embedder_of(spec, url=settings.embedder_url, key=key, threads=settings.threads)
@@ -112,9 +112,9 @@ class Migrated:
 
 def migrate_records(settings: Settings) -> Migrated:
     """Bring the record store to the schema of this version, as opening it does, and say what that meant."""
-    from scrubjay.backends.sql.database import Database  # noqa: PLC0415 -- see above
-    from scrubjay.backends.sql.migrate import migrate  # noqa: PLC0415 -- see above
-    from scrubjay.backends.sql.schema import HEAD  # noqa: PLC0415 -- see above
+    from scrubjay.backends.sql.database import Database
+    from scrubjay.backends.sql.migrate import migrate
+    from scrubjay.backends.sql.schema import HEAD
 
     database = Database(settings.records_url)
 

@@ -108,7 +108,9 @@ def emptied_postgres(fresh_postgres):
         def emptied():
             with psycopg.connect(kept()) as connection:
                 if connection.execute("SELECT to_regclass('memories')").fetchone()[0] is not None:
-                    connection.execute("TRUNCATE memories, scopes, lineage, generations, vectors, texts RESTART IDENTITY")
+                    connection.execute(
+                        "TRUNCATE memories, scopes, lineage, generations, vectors, texts RESTART IDENTITY"
+                    )
                     connection.execute("UPDATE counters SET value = 0")
             return kept()
 

@@ -32,7 +32,7 @@ async def test_without_the_model_writes_succeed_and_words_answer(setup, moody_em
 async def test_without_the_vector_engine_writes_succeed_and_words_answer(setup, moody_vectors):
     jay = await setup.open(vectors=moody_vectors)
     [vectors] = moody_vectors.made
-    kept = await jay.remember("Deploys happen on Friday", key="deploy")
+    await jay.remember("Deploys happen on Friday", key="deploy")
     gone = await jay.remember("Deploys are fun")
     vectors.down = True
     await jay.remember("Deploys need a review", key="review")

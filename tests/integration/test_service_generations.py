@@ -1,6 +1,7 @@
 """Changing the embedding model, on every set-up: built beside the old one, switched when complete, undone if wrong."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
@@ -183,8 +184,6 @@ async def test_two_processes_draining_at_once_both_come_to_an_end(setup, old):
 
 
 async def test_a_later_expiry_reaches_a_generation_in_the_making(setup, old, clock):
-    from datetime import timedelta
-
     told = await old.remember("the offer stands", expires_at=clock.now + timedelta(days=1))
     new = await setup.open(embedder=NEW, models=[OLD])
     seen = []

@@ -1,5 +1,7 @@
 """Places, on every set-up: nobody sees another's memories through any verb, wider ones are seen, narrower ones win."""
 
+import contextlib
+
 import pytest
 
 from scrubjay.errors import InvalidInput, NotFound
@@ -18,10 +20,8 @@ async def everything_seen(jay, told, **where):
         except NotFound:
             continue
         seen |= {one.content for one in (found if isinstance(found, list) else [found])}
-    try:
+    with contextlib.suppress(NotFound):
         seen |= {one.content for one in await jay.history(key="indent", **where)}
-    except NotFound:
-        pass
     return seen
 
 

@@ -170,7 +170,7 @@ async def test_listing_goes_page_by_page(jay):
             pages.append([one.id for one in page])
             after = page[-1].id
         assert [len(page) for page in pages] == [10, 10, 5]
-        assert sum(pages, []) == [one.id for one in expected]
+        assert [one for page in pages for one in page] == [one.id for one in expected]
     assert [one.content for one in await jay.list(limit=1, order="oldest", after="f-3")] == ["fact 4"]
     assert await jay.list(after="unknown") == []
     with pytest.raises(InvalidInput, match="limit"):

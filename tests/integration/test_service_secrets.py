@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-PASSWORD = "hunter2-" + "correct-horse"
+PASSWORD = "hunter2-" + "C0rrect-h0rse!"
 SECRETS = (TOKEN, PASSWORD)
 
 

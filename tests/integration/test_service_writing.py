@@ -139,7 +139,7 @@ async def test_a_taken_id_in_mid_batch_leaves_nothing_of_the_batch(jay):
 
 
 async def test_a_single_bad_value_is_named_without_a_place(jay):
-    with pytest.raises(InvalidInput, match="^importance is 2"):
+    with pytest.raises(InvalidInput, match=r"^importance is 2"):
         await jay.remember("x", importance=2)
     with pytest.raises(InvalidInput, match="colour"):
         await jay.remember("x", colour="blue")

@@ -40,7 +40,7 @@ def check_name(field: str, value: str | None) -> None:
         raise InvalidInput(f"{field} has {len(value)} characters: use at most {NAME_LIMIT}, for example a hash of it")
     if _CONTROL.search(value):
         raise InvalidInput(f"{field} is {shown(value)}: remove the control characters")
-    _check_storable(field, value)
+    check_storable(field, value)
 
 
 def check_kind(value: str) -> None:
@@ -57,10 +57,11 @@ def check_content(value: str) -> None:
         raise InvalidInput(f"content is {shown(value)}: give it some text to remember")
     if len(value) > CONTENT_LIMIT:
         raise InvalidInput(f"content has {len(value):,} characters: split it into parts of at most {CONTENT_LIMIT:,}")
-    _check_storable("content", value)
+    check_storable("content", value)
 
 
-def _check_storable(field: str, value: str) -> None:
+def check_storable(field: str, value: str) -> None:
+    """Text that every database can hold."""
     if "\x00" in value:
         raise InvalidInput(f"{field} holds a NUL character: remove it, databases cannot store it")
     try:
@@ -99,7 +100,10 @@ def in_utc(field: str, value: datetime | None) -> datetime | None:
         return None
     if not isinstance(value, datetime) or value.tzinfo is None:
         check_moment(field, value)
-    return value.astimezone(UTC)
+    try:
+        return value.astimezone(UTC)
+    except OverflowError as error:
+        raise InvalidInput(f"{field} is {value.isoformat()}: in UTC that is outside the years 1 to 9999") from error
 
 
 def check_order(field: str, start: datetime | None, end_field: str, end: datetime | None) -> None:
@@ -116,7 +120,7 @@ def check_data(value: Mapping[str, Json]) -> None:
         return
     _check_json("data", value)
     text = json.dumps(value, ensure_ascii=False)
-    _check_storable("data", text)
+    check_storable("data", text)
     if "\\u0000" in text:
         raise InvalidInput("data holds a NUL character: remove it, databases cannot store it")
     if len(text) > DATA_LIMIT:

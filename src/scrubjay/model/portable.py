@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, cast
 from uuid import UUID
 
 from scrubjay.errors import InvalidInput, Unsupported
-from scrubjay.model.checks import Json, shown
+from scrubjay.model.checks import Json, check_whole, shown
 from scrubjay.model.memory import Memory, Trust
 from scrubjay.model.scope import PLACE_NAMES, Scope
 
@@ -16,7 +16,8 @@ VERSION: Final = 1
 """Of the NDJSON format. A reader takes every version up to its own."""
 
 _MOMENTS: Final = ("created_at", "valid_from", "valid_to", "expires_at", "superseded_at", "used_at")
-_PLAIN: Final = ("kind", "content", "key", "data", "importance", "source", "author", "reason", "closed_because", "uses")
+_PLAIN: Final = ("kind", "content", "key", "data", "importance", "source", "author", "reason")
+_MOST_USES: Final = 2**31 - 1
 _FIELDS: Final = tuple(field for field in fields(Memory) if field.init)
 _LOCAL: Final = ("generation",)
 """What only means something in the store it came from."""
@@ -48,12 +49,17 @@ def from_json(value: Mapping[str, Any], tenant: str) -> Memory:
     given |= {name: _moment(name, value[name]) for name in _MOMENTS if value.get(name) is not None}
     if "position" in value:
         given["position"] = value["position"]
+    if "uses" in value:
+        check_whole("uses", value["uses"], least=0, most=_MOST_USES)
+        given["uses"] = value["uses"]
+    if value.get("closed_because") is not None:
+        [given["closed_because"]] = _texts("closed_because", [value["closed_because"]])
     return Memory(
         id=_id("id", value["id"]),
         scope=Scope(tenant=tenant, **{name: value[name] for name in PLACE_NAMES if name in value}),
         trust=_trust(value.get("trust", Trust.TOLD)),
-        derived_from=tuple(_id("derived_from", one) for one in value.get("derived_from", ())),
-        redacted=tuple(value.get("redacted", ())),
+        derived_from=tuple(_id("derived_from", one) for one in _texts("derived_from", value.get("derived_from", []))),
+        redacted=_texts("redacted", value.get("redacted", [])),
         superseded_by=_id("superseded_by", value["superseded_by"]) if value.get("superseded_by") else None,
         **given,
     )
@@ -81,7 +87,7 @@ def moment_text(value: datetime) -> str:
 
 
 def _same(value: Any) -> Json:  # noqa: ANN401 -- JSON already
-    return value  # type: ignore[no-any-return]
+    return cast("Json", value)
 
 
 _WRITERS: Final[dict[type, Callable[[Any], Json]]] = {
@@ -95,11 +101,11 @@ _WRITERS: Final[dict[type, Callable[[Any], Json]]] = {
 def _moment(name: str, value: object) -> datetime:
     try:
         moment = datetime.fromisoformat(str(value))
-    except ValueError as error:
+        if moment.tzinfo is not None:
+            return moment.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         raise InvalidInput(f"{name} is {shown(value)}: use RFC 3339, such as 2026-03-01T12:00:00Z") from error
-    if moment.tzinfo is None:
-        raise InvalidInput(f"{name} is {shown(value)} without a time zone: add one, such as Z")
-    return moment.astimezone(UTC)
+    raise InvalidInput(f"{name} is {shown(value)} without a time zone: add one, such as Z")
 
 
 def _id(name: str, value: object) -> UUID:
@@ -107,6 +113,12 @@ def _id(name: str, value: object) -> UUID:
         return UUID(str(value))
     except ValueError as error:
         raise InvalidInput(f"{name} is {shown(value)}: use a UUID") from error
+
+
+def _texts(name: str, value: object) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise InvalidInput(f"{name} is {shown(value)}: use text")
+    return tuple(value)
 
 
 def _trust(value: object) -> Trust:

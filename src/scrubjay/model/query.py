@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import isfinite
 from typing import Final, Literal, TypeAlias, get_args
 
 from scrubjay.errors import InvalidInput
@@ -13,6 +14,7 @@ from scrubjay.model.checks import (
     check_moment,
     check_name,
     check_order,
+    check_storable,
     check_whole,
     shown,
 )
@@ -177,23 +179,36 @@ def _compares(value: Json, name: str, bound: Json) -> bool:
 
 
 def _check_condition(path: str, wanted: Json) -> None:
+    check_storable("data filter", str(path))
     if not isinstance(path, str) or not path or not all(path.split(".")) or '"' in path:
         raise InvalidInput(f"data filter has the path {shown(path)}: use names joined by dots, such as 'job.language'")
     match wanted:
-        case None | bool() | str() | int() | float():
+        case None:
             return
-        case list():
-            if all(isinstance(one, bool | str | int | float) for one in wanted):
-                return
+        case list() if all(_is_comparable(one) for one in wanted):
+            return
         case dict() if wanted and set(wanted) <= set(COMPARISONS):
-            bounds = {name: bound for name, bound in wanted.items() if name not in ("in", "exists")}
+            one_of = wanted.get("in", [])
+            bounds = [bound for name, bound in wanted.items() if name not in ("in", "exists")]
             if (
-                all(isinstance(bound, bool | str | int | float) for bound in bounds.values())
+                all(_is_comparable(bound) for bound in bounds)
                 and isinstance(wanted.get("exists", True), bool)
-                and isinstance(wanted.get("in", []), list)
+                and isinstance(one_of, list)
+                and all(_is_comparable(one) for one in one_of)
             ):
                 return
+        case _ if _is_comparable(wanted):
+            return
     raise InvalidInput(
         f"data filter {path} is {shown(wanted)}: use a value, a list of values, "
         f"or comparisons of {', '.join(COMPARISONS)}"
     )
+
+
+def _is_comparable(value: Json) -> bool:
+    """Whether a store can compare with it. Raises InvalidInput for a text or a number that none can hold."""
+    if isinstance(value, str):
+        check_storable("data filter", value)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise InvalidInput(f"data filter has the number {value}: use one of at most 64 bits")
+    return isinstance(value, bool | str | int) or (isinstance(value, float) and isfinite(value))

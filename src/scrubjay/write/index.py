@@ -6,6 +6,7 @@ beside the active one, and takes over when it is complete.
 """
 
 import asyncio
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -131,6 +132,17 @@ class Index:
             return False
         return True
 
+    async def renew(self, memories: Sequence[Memory]) -> bool:
+        """Index these again since what a search filters by was changed. Other generations do so when they are drained."""
+        if self._embedder is None or not memories:
+            return True
+        try:
+            await self._vectors.remove([memory.id for memory in memories])
+        except Unavailable as error:
+            log.warning("indexing has to wait", memories=len(memories), error=str(error))
+            return False
+        return await self.add(memories)
+
     async def retire(self, memories: Sequence[Memory]) -> bool:
         """Take memories that were closed out of default searches. False when that has to wait."""
         if self._embedder is None or not memories:
@@ -185,7 +197,9 @@ class Index:
         if embedder is None:
             return 0
         total, done = await self._records.backlog(target.number), 0
-        while waiting := await self._records.pending(target.number, limit=BATCH):
+        # The active generation takes one round: what another process marks meanwhile, building its own, is not a backlog.
+        rounds = total if target.state == "active" else sys.maxsize
+        while done < rounds and (waiting := await self._records.pending(target.number, limit=BATCH)):
             await self._catch_up(target.number, embedder, waiting)
             done += len(waiting)
             if progress is not None:

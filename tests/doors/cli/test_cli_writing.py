@@ -113,6 +113,13 @@ def test_purge_leaves_nothing_and_says_so(run):
     assert "no memory" in run("get", known, code=1).err
 
 
+def test_purging_the_newest_version_takes_the_others_along(run):
+    old = run("remember", "an old thing to hide").rows[0][0]
+    new = run("update", old, "--content", "a new thing").rows[0][0]
+    assert "1 memory along with it: past versions" in run("forget", new, "--purge", "--yes").out
+    assert run("list", "--all").rows == []
+
+
 @pytest.mark.parametrize("args", [["--everything"], ["--everything", "--purge"], ["--key", "indent", "--purge"]])
 def test_what_cannot_be_undone_needs_yes_without_a_terminal(run, args):
     run("remember", "Prefers tabs", "--key", "indent")

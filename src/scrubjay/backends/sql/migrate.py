@@ -56,9 +56,8 @@ def _upgraded(database: Database) -> Callable[[Connection], None]:
 
 def upgrade(connection: Connection, target: str) -> None:
     """Run the migrations up to the target inside the caller's transaction."""
-    # Alembic takes a third of a second to import, and a database that is up to date needs none of it.
-    from alembic import command  # noqa: PLC0415
-    from alembic.config import Config  # noqa: PLC0415
+    from alembic import command  # noqa: PLC0415 -- a third of a second, and a database that is up to date needs none of it
+    from alembic.config import Config  # noqa: PLC0415 -- the same
 
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))

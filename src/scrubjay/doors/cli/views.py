@@ -155,7 +155,8 @@ def receipt(given: ForgetReceipt) -> RenderableType:
     done = "purged for good" if given.purged else "forgotten (kept in the history)"
     lines = [Text(f"{memories(len(given.ids))} {done}")]
     if given.derived:
-        lines.append(Text(f"and {memories(len(given.derived))} made from that"))
+        more = "past versions, or made from it" if given.purged else "made from it"
+        lines.append(Text(f"and {memories(len(given.derived))} along with it: {more}"))
     if given.purged:
         left = ", ".join(f"{name} {count}" for name, count in given.remaining.items()) or "not counted"
         clean = not any(given.remaining.values())
