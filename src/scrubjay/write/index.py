@@ -133,7 +133,10 @@ class Index:
         return True
 
     async def renew(self, memories: Sequence[Memory]) -> bool:
-        """Index these again since what a search filters by was changed. Other generations do so when they are drained."""
+        """Index these again, since what a search filters by was changed. Other generations do so when they are drained.
+
+        False when that has to wait.
+        """
         if self._embedder is None or not memories:
             return True
         try:
@@ -197,9 +200,9 @@ class Index:
         if embedder is None:
             return 0
         total, done = await self._records.backlog(target.number), 0
-        # The active generation takes one round: what another process marks meanwhile, building its own, is not a backlog.
-        rounds = total if target.state == "active" else sys.maxsize
-        while done < rounds and (waiting := await self._records.pending(target.number, limit=BATCH)):
+        # The active generation takes one round: what another process marks for the one it builds is no backlog.
+        most = total if target.state == "active" else sys.maxsize
+        while done < most and (waiting := await self._records.pending(target.number, limit=BATCH)):
             await self._catch_up(target.number, embedder, waiting)
             done += len(waiting)
             if progress is not None:
