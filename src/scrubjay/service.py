@@ -67,6 +67,7 @@ class Scrubjay:
         prepare: Callable[[], Awaitable[object]],
         background: bool,
         names: Mapping[str, str],
+        bytes_on_disk: Callable[[], int | None] = lambda: None,
     ) -> None:
         self._stores = stores
         self._index = index
@@ -76,6 +77,7 @@ class Scrubjay:
         self._tenant = Scope(tenant=tenant).tenant
         self._prepare = prepare
         self._names = names
+        self._bytes_on_disk = bytes_on_disk
         self._writer = Writer(records=stores.records, index=index, redactor=redactor, clock=clock)
         self._uses = Uses(stores.records, clock)
         self._runner = Runner(index=index, uses=self._uses) if background else None
@@ -278,6 +280,7 @@ class Scrubjay:
             pending=await self._index.backlog(),
             vectors=await self._stores.vectors.count(active) if active is not None else 0,
             generations=tuple(generations),
+            bytes_on_disk=self._bytes_on_disk(),
             **self._names,  # type: ignore[arg-type]  # the names of `Stats` that only the wiring knows
         )
 

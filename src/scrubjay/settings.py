@@ -14,7 +14,10 @@ from scrubjay.model import DEFAULT_TENANT
 class Settings(BaseSettings):
     """Where memories live and how they are found. Each is read from SCRUBJAY_<NAME>, or from a `.env` file."""
 
-    model_config = SettingsConfigDict(env_prefix="SCRUBJAY_", env_file=".env", extra="ignore", frozen=True)
+    # A variable that is set to nothing means the default, as it would in a shell script.
+    model_config = SettingsConfigDict(
+        env_prefix="SCRUBJAY_", env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True
+    )
 
     home: Annotated[Path, Field(description="The folder that holds everything of the embedded profile.")] = Field(
         default_factory=lambda: user_data_path("scrubjay", appauthor=False)

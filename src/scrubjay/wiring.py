@@ -5,15 +5,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from scrubjay.errors import Misconfigured
 from scrubjay.model import Identity
-from scrubjay.ports import Embedder, Stores
+from scrubjay.ports import Embedder, Stores, Vectors
 from scrubjay.service import Scrubjay
 from scrubjay.settings import Settings, read_settings
 from scrubjay.sync import SyncScrubjay
 from scrubjay.write.index import Index
 from scrubjay.write.redact import SecretRedactor
+
+if TYPE_CHECKING:
+    from scrubjay.backends.sql.database import Database
 
 
 def utc_now() -> datetime:
@@ -32,17 +36,14 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
     from scrubjay.backends.sql.migrate import migrate
     from scrubjay.backends.sql.records import SqlRecords
     from scrubjay.backends.sql.texts import SqlTexts
-    from scrubjay.backends.vectors.embedded import EmbeddedVectors
     from scrubjay.models.tokens import tokens_of
 
-    if settings.vectors != "embedded":
-        raise Misconfigured(f"SCRUBJAY_VECTORS is {settings.vectors!r}: this version has `embedded`")
     database = Database(settings.records_url)
     stores = Stores(
         records=SqlRecords(database),
         generations=SqlGenerations(database),
         texts=SqlTexts(database),
-        vectors=EmbeddedVectors(database),
+        vectors=_vectors(settings.vectors, database),
     )
     index = Index(
         stores=stores,
@@ -60,7 +61,19 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
         prepare=partial(migrate, database),
         background=settings.background,
         names={"records": database.name, "embedder": settings.embedder},
+        bytes_on_disk=database.bytes_on_disk,
     )
+
+
+def _vectors(url: str, database: "Database") -> Vectors:
+    """The vector engine that the URL names."""
+    match url.partition(":")[0]:
+        case "embedded":
+            from scrubjay.backends.vectors.embedded import EmbeddedVectors
+
+            return EmbeddedVectors(database)
+        case _:
+            raise Misconfigured(f"SCRUBJAY_VECTORS is {url!r}: this version has `embedded`")
 
 
 def configured(settings: Settings) -> Embedder | None:

@@ -112,7 +112,7 @@ class ForgetReceipt:
     ids: tuple[UUID, ...]
     """What was named and found."""
     derived: tuple[UUID, ...] = ()
-    """What was made from it, and went with it."""
+    """What went with it: what was made from it, and after a purge also its other versions."""
     purged: bool = False
     """Whether it is gone for good, or only closed."""
     at: datetime
@@ -160,6 +160,7 @@ class Stats:
     pending: int = 0
     """Written but not yet indexed by meaning."""
     vectors: int = 0
+    """Memories that have vectors in the generation that answers, those of other tenants included."""
     generations: tuple[Generation, ...] = ()
     embedder: str = ""
     records: str = ""

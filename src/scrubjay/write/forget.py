@@ -28,7 +28,7 @@ async def forget(
 async def purge(scope: Scope, ids: Sequence[UUID], *, stores: Stores, at: datetime) -> ForgetReceipt:
     """Delete these, every version of them and what was made from them, from every store; count again what is left.
 
-    The vectors go first: if this stops half-way, the records still say what is left to delete.
+    The vectors go first: if this stops half-way, the records still say what is left to delete, and wait to be indexed.
     """
     tenant = Scope(tenant=scope.tenant)
     held = [memory for memory in await stores.records.get(scope, ids) if scope.holds(memory.scope)]
@@ -41,6 +41,7 @@ async def purge(scope: Scope, ids: Sequence[UUID], *, stores: Stores, at: dateti
         family |= dict.fromkeys(version.id for version in versions)
     derived = [one for one in await stores.records.derived(scope, list(family)) if one not in family]
     everything = [*family, *derived]
+    await stores.records.mark(everything, None)
     await stores.vectors.remove(everything)
     await stores.records.purge(tenant, everything)
     return ForgetReceipt(

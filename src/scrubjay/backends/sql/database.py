@@ -53,6 +53,13 @@ class Database:
         """The file of a SQLite database; None for one in memory or on a server."""
         return Path(str(self.url.database)) if self.dialect == "sqlite" else None
 
+    def bytes_on_disk(self) -> int | None:
+        """The size of a SQLite database with its log; None for one on a server."""
+        if self.path is None:
+            return None
+        files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
     @property
     def name(self) -> str:
         """The URL without its password, for people."""
