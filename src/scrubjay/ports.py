@@ -144,8 +144,8 @@ class Records(Protocol):
     async def backlog(self, generation: int) -> int:
         """Count what `pending` would return without a limit."""
 
-    async def mark(self, ids: Sequence[UUID], generation: int | None) -> None:
-        """Note that these are indexed with this generation, or with none. Unknown ids are ignored."""
+    async def mark(self, ids: Sequence[UUID], generation: int | None) -> list[UUID]:
+        """Note that these are indexed with this generation, or with none. Return those that are not stored."""
 
     async def unmark(self, generation: int) -> int:
         """Clear the mark of every memory that is indexed with this generation; return how many those were."""

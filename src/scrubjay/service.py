@@ -281,7 +281,7 @@ class Scrubjay:
             vectors=await self._stores.vectors.count(active) if active is not None else 0,
             generations=tuple(generations),
             bytes_on_disk=self._bytes_on_disk(),
-            **self._names,  # type: ignore[arg-type]  # the names of `Stats` that only the wiring knows
+            **self._names,
         )
 
     def export(self, **narrow: Unpack[Narrow]) -> AsyncIterator[str]:

@@ -44,6 +44,7 @@ async def purge(scope: Scope, ids: Sequence[UUID], *, stores: Stores, at: dateti
     await stores.records.mark(everything, None)
     await stores.vectors.remove(everything)
     await stores.records.purge(tenant, everything)
+    await stores.vectors.remove(everything)
     return ForgetReceipt(
         ids=tuple(memory.id for memory in held),
         derived=tuple(one for one in everything if one not in {memory.id for memory in held}),

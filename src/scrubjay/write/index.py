@@ -164,7 +164,9 @@ class Index:
 
     async def _store(self, generation: int, embedder: Embedder, memories: Sequence[Memory]) -> None:
         await self._vectors.upsert(generation, await embed(memories, embedder))
-        await self._records.mark([memory.id for memory in memories], generation)
+        # What was purged while it was being embedded must not come back as a vector.
+        if purged := await self._records.mark([memory.id for memory in memories], generation):
+            await self._vectors.remove(purged)
 
     async def backlog(self) -> int:
         """How many memories wait to be indexed with the model that was configured."""

@@ -20,8 +20,8 @@ _SPECIALS: Final = 2
 
 def split(text: str, *, window: int, count: Count) -> list[Span]:
     """Return the parts of the text, in order, each within the window and together all of it but white space between."""
-    # A token is at least one character, so a short text needs no counting.
-    if len(text) + _SPECIALS <= window or count([text])[0] <= window:
+    # A token is at least one byte, so a short text needs no counting.
+    if len(text.encode()) + _SPECIALS <= window or count([text])[0] <= window:
         return [(0, len(text))]
     return _packed(text, _pieces(text, (0, len(text)), window, count, 0), window)
 
@@ -31,7 +31,8 @@ def _pieces(text: str, span: Span, window: int, count: Count, seam: int) -> list
     spans = _cut(text, span, seam, window)
     pieces: list[tuple[Span, int]] = []
     for piece, tokens in zip(spans, count([text[start:stop] for start, stop in spans]), strict=True):
-        if tokens <= window:
+        # One character is as short as a part gets, whatever it counts.
+        if tokens <= window or piece[1] - piece[0] == 1:
             pieces.append((piece, tokens))
         else:
             pieces += _pieces(text, piece, window, count, seam + 1)
@@ -61,9 +62,11 @@ def _packed(text: str, pieces: Sequence[tuple[Span, int]], window: int) -> list[
     for (start, stop), tokens in pieces:
         if not text[start:stop].strip():
             continue
-        if spans and tokens <= room:
+        # White space between two pieces comes with them, and some models count every byte of it.
+        between = len(text[spans[-1][1] : start].encode()) if spans else 0
+        if spans and between + tokens <= room:
             spans[-1] = (spans[-1][0], stop)
-            room -= tokens
+            room -= between + tokens
         else:
             spans.append((start, stop))
             room = window - tokens

@@ -169,10 +169,11 @@ class MemoryStore(MemoryGenerations):
         """Count what `pending` would return without a limit."""
         return sum(memory.generation != generation for memory in self._memories.values())
 
-    async def mark(self, ids: Sequence[UUID], generation: int | None) -> None:
-        """Note that these are indexed with this generation, or with none. Unknown ids are ignored."""
+    async def mark(self, ids: Sequence[UUID], generation: int | None) -> list[UUID]:
+        """Note that these are indexed with this generation, or with none. Return those that are not stored."""
         for memory in self._named(ids):
             self._put(replace(memory, generation=generation))
+        return [one for one in dict.fromkeys(ids) if one not in self._memories]
 
     async def unmark(self, generation: int) -> int:
         """Clear the mark of every memory that is indexed with this generation; return how many those were."""

@@ -270,14 +270,18 @@ class SqlRecords:
         statement = select(func.count()).select_from(memories).where(_unmarked(generation))
         return await self._database.read(lambda connection: connection.execute(statement).scalar_one())
 
-    async def mark(self, ids: Sequence[UUID], generation: int | None) -> None:
-        """Note that these are indexed with this generation, or with none."""
+    async def mark(self, ids: Sequence[UUID], generation: int | None) -> list[UUID]:
+        """Note that these are indexed with this generation, or with none; return those that are not stored."""
 
-        def work(connection: Connection) -> None:
-            for page in _pages(ids):
-                connection.execute(_MARK, {"ids": page, "mark": generation})
+        def work(connection: Connection) -> list[UUID]:
+            missing: list[UUID] = []
+            for page in _pages(list(dict.fromkeys(ids))):
+                if connection.execute(_MARK, {"ids": page, "mark": generation}).rowcount < len(page):
+                    stored = set(connection.execute(select(_COLUMN.id).where(_COLUMN.id.in_(page))).scalars())
+                    missing += [one for one in page if one not in stored]
+            return missing
 
-        await self._database.note(work)
+        return await self._database.note(work)
 
     async def unmark(self, generation: int) -> int:
         """Clear the mark of every memory that is indexed with this generation."""

@@ -153,7 +153,8 @@ class KeepingSuite:
         stored = await told(store, *(a_memory(scope=a_scope(tenant=f"t-{place}")) for place in range(4)))
         assert await store.pending(1, limit=9) == stored
         assert await store.pending(1, limit=2) == stored[:2]
-        await store.mark([stored[0].id, stored[2].id, new_id()], 1)
+        unknown = new_id()
+        assert await store.mark([stored[0].id, unknown, stored[2].id], 1) == [unknown]
         assert await store.pending(1, limit=9) == [stored[1], stored[3]]
         assert (await store.backlog(1), await store.backlog(2)) == (2, 4)
         [marked] = await store.get(stored[0].scope, [stored[0].id])
