@@ -177,7 +177,8 @@ class Scrubjay:
         if not ids:
             raise NotFound(f"there is nothing to forget in {scope}: {key or id or 'it is empty'}")
         if purge:
-            return await purge_everywhere(scope, ids, stores=self._stores, at=self._clock())
+            now, versions = self._clock(), not everything
+            return await purge_everywhere(scope, ids, stores=self._stores, at=now, versions=versions)
         return await forget(scope, ids, stores=self._stores, index=self._index, at=self._clock(), because=reason)
 
     async def _meant(self, scope: Scope, id: Id | Ids | None, *, key: str | None, purging: bool) -> list[UUID]:

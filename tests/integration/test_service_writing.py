@@ -1,11 +1,12 @@
 """Remember and update, on every set-up: what is stored, what is known already, and what is refused whole."""
 
+import asyncio
 from datetime import UTC, datetime, timedelta, timezone
 from uuid import uuid4
 
 import pytest
 
-from scrubjay.errors import Closed, IdTaken, InvalidInput, NotFound
+from scrubjay.errors import Closed, Conflict, IdTaken, InvalidInput, NotFound
 from scrubjay.model import Scope, Trust
 from scrubjay.testing import NOW
 
@@ -199,6 +200,16 @@ async def test_only_the_newest_version_inside_the_scope_can_be_changed(jay):
         await jay.update(told.id, user="anna")
     with pytest.raises(InvalidInput, match="colour"):
         await jay.update(told.id, colour="blue", user="anna")
+
+
+async def test_of_two_corrections_at_once_one_is_told_that_it_came_late(jay):
+    told = await jay.remember("Deploys on Friday")
+    done = await asyncio.gather(
+        *(jay.update(told.id, content=f"Deploys on {day}") for day in ("Monday", "Tuesday")), return_exceptions=True
+    )
+    assert sorted(type(one) in (Conflict, NotFound) for one in done) == [False, True]
+    assert len(await jay.history(told.id)) == 2
+    assert await jay.count() == 1
 
 
 async def test_the_scope_wide_open_holds_everything_of_the_tenant(jay):

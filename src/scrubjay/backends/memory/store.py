@@ -230,7 +230,10 @@ class MemoryStore(MemoryGenerations):
 
     def _apply(self, decision: Decision, before: _Before) -> Decision:
         for closed in decision.closes:
-            before.append((closed.id, self._memories[closed.id]))
+            stored = self._memories.get(closed.id)
+            if stored is None or stored.superseded_at is not None:
+                raise Conflict(f"memory {closed.id} was changed or deleted meanwhile: read it again, then decide")
+            before.append((closed.id, stored))
             self._put(closed)
         for opened in decision.opens:
             self._open(self._placed(opened), before)

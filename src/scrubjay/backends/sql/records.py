@@ -10,7 +10,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Select,
-    and_,
     bindparam,
     delete,
     distinct,
@@ -26,7 +25,7 @@ from scrubjay.backends.sql.conditions import conditions
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.places import admitted
 from scrubjay.backends.sql.rows import BY_ID, Reader, in_order, rows
-from scrubjay.backends.sql.schema import lineage, memories, scopes
+from scrubjay.backends.sql.schema import lineage, memories
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
 from scrubjay.ports import Counts, Decide
 
@@ -207,24 +206,29 @@ class SqlRecords:
 
     async def derived(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
         """Return what was made from these, directly or through others, in the scope's tenant."""
-        in_tenant = and_(scopes.c.id == _COLUMN.scope_id, scopes.c.tenant == scope.tenant)
+        in_tenant = _COLUMN.scope_id.in_(admitted(Filter(scope=Scope(tenant=scope.tenant))))
 
         def work(connection: Connection) -> list[UUID]:
             found: dict[UUID, None] = {}
+            asked = set(ids)
             frontier = list(ids)
             while frontier:
-                step = [
+                # Two steps, for most memories are nobody's source, and then the first says so at once.
+                linked = [
                     one
                     for page in _pages(frontier)
                     for one in connection.execute(
-                        select(_COLUMN.id)
-                        .join(lineage, lineage.c.derived_id == _COLUMN.id)
-                        .join(scopes, in_tenant)
-                        .where(lineage.c.source_id.in_(page))
-                        .order_by(_COLUMN.seq)
+                        select(lineage.c.derived_id).where(lineage.c.source_id.in_(page))
+                    ).scalars()
+                    if one not in found and one not in asked
+                ]
+                frontier = [
+                    one
+                    for page in _pages(list(dict.fromkeys(linked)))
+                    for one in connection.execute(
+                        select(_COLUMN.id).where(_COLUMN.id.in_(page), in_tenant).order_by(_COLUMN.seq)
                     ).scalars()
                 ]
-                frontier = [one for one in dict.fromkeys(step) if one not in found and one not in ids]
                 found |= dict.fromkeys(frontier)
             return list(found)
 
@@ -247,7 +251,8 @@ class SqlRecords:
             if held and self._dialect == "sqlite":
                 # FTS5 only notes a deletion beside the old words; merging the index is what takes them off the disk.
                 connection.execute(text("INSERT INTO texts (texts) VALUES ('optimize')"))
-            return [one for one in dict.fromkeys(ids) if one in set(held)]
+            kept = set(held)
+            return [one for one in dict.fromkeys(ids) if one in kept]
 
         purged = await self._database.write(work)
         if purged and self._dialect == "sqlite":

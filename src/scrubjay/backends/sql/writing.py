@@ -102,11 +102,19 @@ class Told:
     def apply(self, decision: Decision) -> None:
         """Overlay what was decided."""
         for memory in decision.closes:
+            self._check_believed(memory.id)
             self._doubt(memory)
             (self.opened if memory.id in self.opened else self.closed)[memory.id] = memory
             self.by_id[memory.id] = memory
         for memory in decision.opens:
             self.open(memory)
+
+    def _check_believed(self, id: UUID) -> None:
+        # A correction rests on what was read before this transaction, and another writer may have been faster.
+        if id not in self.by_id:
+            self.by_id |= {one.id: one for one in self.reader.fetch(self.connection, rows().where(memories.c.id == id))}
+        if id not in self.by_id or self.by_id[id].superseded_at is not None:
+            raise Conflict(f"memory {id} was changed or deleted meanwhile. Read it again, then decide")
 
     def open(self, memory: Memory) -> None:
         """Take one more row, unless it contradicts what is there."""
