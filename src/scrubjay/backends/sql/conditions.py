@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, and_, case, cast, false, func, literal, no
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.types import Numeric, Text
 
-from scrubjay.backends.sql.places import admitted
+from scrubjay.backends.sql.places import in_place
 from scrubjay.backends.sql.schema import memories
 from scrubjay.model import Filter, Json
 
@@ -18,7 +18,7 @@ Condition = ColumnElement[bool]
 def conditions(filter: Filter, now: datetime, dialect: str) -> Condition:
     """The rows of `memories` that may answer."""
     column = memories.c
-    parts: list[Condition] = [column.scope_id.in_(admitted(filter))]
+    parts: list[Condition] = [in_place(filter)]
     if filter.kinds:
         parts.append(column.kind.in_(filter.kinds))
     if filter.key is not None:

@@ -3,13 +3,13 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 from uuid import UUID
 
-from sqlalchemy import BindParameter, Connection, Select, bindparam, func, select, text, tuple_, update
+from sqlalchemy import Connection, func, select, text, update
 
 from scrubjay.backends.sql import texts
 from scrubjay.backends.sql.database import Raced
+from scrubjay.backends.sql.lookup import Lookup, Statement
 from scrubjay.backends.sql.places import interned
 from scrubjay.backends.sql.rows import BY_ID, Reader, row_of, rows, values_of
 from scrubjay.backends.sql.schema import lineage, memories, scopes
@@ -21,11 +21,8 @@ BATCH = 200
 """Drafts looked up in one statement: three times as many values stay well below every limit on parameters."""
 
 _BELIEVED = rows().where(memories.c.superseded_at.is_(None))
-_PAIRS: BindParameter[Any] = bindparam("pairs", expanding=True)
-_BY_WORDS = _BELIEVED.where(
-    memories.c.valid_to.is_(None), tuple_(memories.c.scope_id, memories.c.fingerprint).in_(_PAIRS)
-)
-_BY_KEY = _BELIEVED.where(memories.c.key.is_not(None), tuple_(memories.c.scope_id, memories.c.key).in_(_PAIRS))
+_BY_WORDS = Lookup(_BELIEVED.where(memories.c.valid_to.is_(None)), memories.c.scope_id, memories.c.fingerprint)
+_BY_KEY = Lookup(_BELIEVED.where(memories.c.key.is_not(None)), memories.c.scope_id, memories.c.key)
 
 
 def write(connection: Connection, reader: Reader, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
@@ -145,15 +142,15 @@ class Told:
         if mark in self.by_words and self.by_words[mark].id == memory.id:
             del self.by_words[mark]
 
-    def _lookups(self, drafts: Sequence[Memory]) -> list[tuple[Select[Any], dict[str, Any]]]:
+    def _lookups(self, drafts: Sequence[Memory]) -> list[Statement]:
         """Statements that are each answered by an index: by id, by key and by fingerprint within the scope."""
         words = [(self.numbers[draft.scope], draft.fingerprint) for draft in drafts if not draft.is_event]
         keys = list(dict.fromkeys((self.numbers[draft.scope], draft.key) for draft in drafts if draft.key))
-        lookups: list[tuple[Select[Any], dict[str, Any]]] = [(BY_ID, {"ids": [draft.id for draft in drafts]})]
+        lookups: list[Statement] = [(BY_ID, {"ids": [draft.id for draft in drafts]})]
         if words:
-            lookups.append((_BY_WORDS, {"pairs": words}))
+            lookups.append(_BY_WORDS.of(words))
         if keys:
-            lookups.append((_BY_KEY, {"pairs": keys}))
+            lookups.append(_BY_KEY.of(keys))
         return lookups
 
 
