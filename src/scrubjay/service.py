@@ -1,12 +1,13 @@
 """Scrubjay itself: the verbs, each a few lines over the write path, the read path and the stores."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from threading import Event
 from types import TracebackType
 from typing import Any, Self, TypeAlias, Unpack, cast
 from uuid import UUID
 
-from scrubjay.errors import Closed, EmbedderUnavailable, InvalidInput, NotFound
+from scrubjay.errors import Closed, EmbedderUnavailable, InvalidInput, NotFound, Unavailable
 from scrubjay.jobs.runner import Runner
 from scrubjay.jobs.uses import Uses
 from scrubjay.model import (
@@ -99,7 +100,9 @@ class Scrubjay:
         if self._runner is not None:
             await self._runner.stop()
         if self._open.is_set():
-            await self._uses.flush()
+            # A store that is gone takes the last uses with it; the rest is still let go of.
+            with suppress(Unavailable):
+                await self._uses.flush()
         self._open.clear()
         await self._index.shut()
         await self._stores.vectors.shut()

@@ -26,8 +26,17 @@ class Settings(BaseSettings):
         str, Field(description="The record store: a sqlite:/// or postgresql:// URL. Empty: a file in SCRUBJAY_HOME.")
     ] = ""
     vectors: Annotated[
-        str, Field(description="The vector engine. `embedded` keeps vectors in the record store, searched in process.")
+        str,
+        Field(
+            description="The vector engine: `embedded` (in the record store, searched in process), `pgvector:` (in the "
+            "same PostgreSQL) or `qdrant://HOST:PORT`."
+        ),
     ] = "embedded"
+    vectors_key: Annotated[SecretStr, Field(description="The API key for the vector engine.")] = SecretStr("")
+    language: Annotated[
+        str,
+        Field(pattern="^[a-z_]+$", description="The language whose word endings PostgreSQL knows: any it can stem."),
+    ] = "english"
     tenant: Annotated[str, Field(description="The tenant of the library and the command line.")] = DEFAULT_TENANT
     embedder: Annotated[
         str,

@@ -21,31 +21,43 @@ class _Loop:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="scrubjay", daemon=True)
         self._thread.start()
+        self._lock = threading.Lock()
+        self._stopping = False
 
-    def run(self, work: Awaitable[T]) -> T:
+    def run(self, work: Callable[[], Awaitable[T]]) -> T:
         """Run it there and wait for it here."""
-        if self._loop.is_closed():
-            raise Closed
 
         async def whole() -> T:
-            return await work
+            return await work()
 
-        return asyncio.run_coroutine_threadsafe(whole(), self._loop).result()
+        with self._lock:
+            if self._stopping:
+                raise Closed
+            done = asyncio.run_coroutine_threadsafe(whole(), self._loop)
+        return done.result()
 
     def stop(self) -> None:
-        """End the thread. Safe to call twice."""
-        if self._loop.is_closed():
-            return
+        """Let what other threads have begun come to its end, then end the thread. Safe to call twice."""
+        with self._lock:
+            if self._stopping:
+                return
+            self._stopping = True
+        asyncio.run_coroutine_threadsafe(_finished(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+
+async def _finished() -> None:
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 def _forward(
     verb: Callable[Concatenate[Scrubjay, P], Awaitable[T]],
 ) -> Callable[Concatenate["SyncScrubjay", P], T]:
     def forwarded(self: "SyncScrubjay", /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._loop.run(verb(self._jay, *args, **kwargs))
+        return self._loop.run(lambda: verb(self._jay, *args, **kwargs))
 
     forwarded.__name__ = verb.__name__
     forwarded.__qualname__ = f"SyncScrubjay.{verb.__name__}"
@@ -72,7 +84,7 @@ class SyncScrubjay:
     def start(self) -> Self:
         """Bring the store up to date and begin. `scrubjay.open()` has done it for you."""
         try:
-            self._loop.run(self._jay.start())
+            self._loop.run(self._jay.start)
         except BaseException:
             self.close()
             raise
@@ -81,7 +93,7 @@ class SyncScrubjay:
     def close(self) -> None:
         """Finish what is under way and let go of everything. Safe to call twice."""
         try:
-            self._loop.run(self._jay.close())
+            self._loop.run(self._jay.close)
         except Closed:
             return
         self._loop.stop()
@@ -107,7 +119,7 @@ class SyncScrubjay:
     def export(self, **narrow: Unpack[Narrow]) -> Iterator[str]:
         """Stream the memories inside the scope as lines of JSON, every version unless narrowed."""
         lines = self._jay.export(**narrow)
-        while (line := self._loop.run(anext(lines, None))) is not None:
+        while (line := self._loop.run(lambda: anext(lines, None))) is not None:
             yield line
 
     def for_tenant(self, tenant: str) -> "SyncScrubjay":

@@ -1,15 +1,19 @@
 """Settings become a service. The only module that names a concrete backend."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from scrubjay.errors import Misconfigured
+from scrubjay.errors import InvalidInput, Misconfigured
+from scrubjay.jobs.backup import Backup, Manifest
+from scrubjay.jobs.backup import back_up as write_backup
+from scrubjay.jobs.carry import Carried, EngineOfVectors, Progress, Store, carry
 from scrubjay.model import Identity
-from scrubjay.ports import Embedder, Stores, Vectors
+from scrubjay.ports import Embedder, PortableVectors, Stores, Vectors
 from scrubjay.service import Scrubjay
 from scrubjay.settings import Settings, read_settings
 from scrubjay.sync import SyncScrubjay
@@ -43,7 +47,7 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
         records=SqlRecords(database),
         generations=SqlGenerations(database),
         texts=SqlTexts(database),
-        vectors=_vectors(settings.vectors, database),
+        vectors=_vectors(settings.vectors, database, key=settings.vectors_key.get_secret_value()),
     )
     index = Index(
         stores=stores,
@@ -58,22 +62,31 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
         tokens=cache(partial(tokens_of, settings.tokenizer)),
         clock=utc_now,
         tenant=settings.tenant,
-        prepare=partial(migrate, database),
+        prepare=partial(migrate, database, language=settings.language),
         background=settings.background,
         names={"records": database.name, "embedder": settings.embedder},
         bytes_on_disk=database.bytes_on_disk,
     )
 
 
-def _vectors(url: str, database: "Database") -> Vectors:
-    """The vector engine that the URL names."""
+def _vectors(url: str, database: "Database", *, key: str = "") -> Vectors:
+    """The vector engine that the URL names; the key is for one that asks for it."""
     match url.partition(":")[0]:
         case "embedded":
             from scrubjay.backends.vectors.embedded import EmbeddedVectors
 
             return EmbeddedVectors(database)
+        case "pgvector":
+            from scrubjay.backends.vectors.pgvector import PgVectors
+
+            return PgVectors(database)
+        case "qdrant" | "qdrants":
+            from scrubjay.backends.vectors.qdrant import QdrantVectors
+
+            return QdrantVectors(url, key=key)
         case _:
-            raise Misconfigured(f"SCRUBJAY_VECTORS is {url!r}: this version has `embedded`")
+            known = "`embedded`, `pgvector:` or `qdrant://HOST:PORT`"
+            raise Misconfigured(f"SCRUBJAY_VECTORS is {url!r}: use {known}")
 
 
 def configured(settings: Settings) -> Embedder | None:
@@ -133,7 +146,7 @@ def migrate_records(settings: Settings) -> Migrated:
 
     async def work() -> str | None:
         try:
-            return await migrate(database)
+            return await migrate(database, language=settings.language)
         finally:
             await database.shut()
 
@@ -141,3 +154,123 @@ def migrate_records(settings: Settings) -> Migrated:
     path = database.path
     copies = path.parent.glob(f"{path.name}.backup-{before}-*") if path is not None and before != HEAD else ()
     return Migrated(records=database.name, before=before, after=HEAD, backup=max(copies, default=None))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """What carrying an installation from one store to another did."""
+
+    source: str
+    target: str
+    carried: Carried
+
+
+def move_stores(
+    *,
+    source: str,
+    target: str,
+    source_vectors: str = "embedded",
+    target_vectors: str = "embedded",
+    vectors_key: str = "",
+    progress: Progress = lambda _done, _total: None,
+) -> Moved:
+    """Carry everything from one record store to another that is empty, with its vectors, and compare both sides.
+
+    Killed half-way and run again, it goes on. The source is only read.
+    """
+    from scrubjay.backends.sql.carry import SqlPortable, check_readable, identity_of
+    from scrubjay.backends.sql.database import Database
+    from scrubjay.backends.sql.migrate import migrate
+
+    async def work() -> Moved:
+        async with AsyncExitStack() as parts:
+            old, new = Database(source), Database(target)
+            parts.push_async_callback(old.shut)
+            parts.push_async_callback(new.shut)
+            if identity_of(old) == identity_of(new):
+                raise InvalidInput(f"source and target are both {old.name}: name two stores")
+            await check_readable(old)
+            await migrate(new)
+            still = await parts.enter_async_context(SqlPortable(old).still())
+            there = _carried_vectors(parts, target_vectors, new, vectors_key)
+            here = _carried_vectors(parts, source_vectors, old, vectors_key)
+            store = Store(name=identity_of(old), still=still, vectors=here)
+            carried = await carry(store, SqlPortable(new), there, progress)
+            return Moved(source=old.name, target=new.name, carried=carried)
+
+    return asyncio.run(work())
+
+
+def _carried_vectors(parts: AsyncExitStack, url: str, database: "Database", key: str) -> EngineOfVectors:
+    """The vector engine that the URL names, if it can give back what it holds."""
+    engine = _vectors(url, database, key=key)
+    parts.push_async_callback(engine.shut)
+    if not isinstance(engine, PortableVectors):
+        raise Misconfigured(f"vectors in {url!r} cannot be carried: move with `embedded`, then run `scrubjay reindex`")
+    return cast("EngineOfVectors", engine)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackedUp:
+    """What a backup holds."""
+
+    records: str
+    file: Path
+    manifest: Manifest
+
+
+def back_up(settings: Settings, file: Path, progress: Progress = lambda _done, _total: None) -> BackedUp:
+    """Write the whole installation, as it is at this moment, to one file. Others may go on writing."""
+    from scrubjay.backends.sql.carry import SqlPortable, check_readable, copied, identity_of
+    from scrubjay.backends.sql.database import Database
+    from scrubjay.backends.sql.schema import HEAD
+
+    async def work() -> BackedUp:
+        async with AsyncExitStack() as parts:
+            database = Database(settings.records_url)
+            parts.push_async_callback(database.shut)
+            await check_readable(database)
+            copy = await parts.enter_async_context(copied(database))
+            vectors = _carried_vectors(parts, settings.vectors, copy, settings.vectors_key.get_secret_value())
+            still = await parts.enter_async_context(SqlPortable(copy).still())
+            source = Store(name=identity_of(database), still=still, vectors=vectors)
+            manifest = await write_backup(source, file, schema=HEAD, at=utc_now(), progress=progress)
+            return BackedUp(records=database.name, file=file, manifest=manifest)
+
+    return asyncio.run(work())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """What restoring a backup did."""
+
+    records: str
+    carried: Carried
+    manifest: Manifest
+    aside: str | None
+    """Where the store that was there before is kept; None when there was none."""
+
+
+def restore_from(
+    settings: Settings, file: Path, *, force: bool = False, progress: Progress = lambda _done, _total: None
+) -> Restored:
+    """Fill an empty store from a backup, whose checksum is looked at first, and compare what is stored with it.
+
+    With `force`, a store that is not empty is kept aside under another name.
+    """
+    from scrubjay.backends.sql.carry import SqlPortable
+    from scrubjay.backends.sql.fresh import fresh
+
+    async def work() -> Restored:
+        backup = Backup(file)
+        async with fresh(settings.records_url, backup.name, force=force) as found, AsyncExitStack() as parts:
+            vectors = _carried_vectors(parts, settings.vectors, found.database, settings.vectors_key.get_secret_value())
+            records = SqlPortable(found.database)
+            if force and await records.begun(backup.name) is None:
+                # Vectors on a server are not kept aside: they can be made again from the records that are.
+                for generation in backup.manifest.outline.generations:
+                    await vectors.drop(generation.number)
+            carried = await carry(backup, records, vectors, progress)
+        return Restored(records=found.name, carried=carried, manifest=backup.manifest, aside=found.aside)
+
+    return asyncio.run(work())

@@ -8,7 +8,10 @@ from scrubjay.backends.sql.generations import SqlGenerations
 from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.sql.records import SqlRecords
 from scrubjay.backends.sql.texts import SqlTexts
+from scrubjay.model import Scope
 from scrubjay.testing import GenerationsSuite, RecordsSuite, TextsSuite, congruence
+from scrubjay.testing.texts import found
+from scrubjay.testing.values import a_memory, told
 
 SEEDS = range(4)
 
@@ -41,6 +44,44 @@ class OnPostgres:
         store = await opened(postgres_database())
         yield store
         await store.shut()
+
+
+class Typos:
+    """Both dialects take a word that nobody wrote for the nearest one that somebody did."""
+
+    @pytest.mark.parametrize(
+        ("said", "asked"),
+        [
+            ("Deploys go through Kubernetes", "kuberentes"),
+            ("Indexes live in Postgres", "postgers"),
+            ("Call getUserName first", "getUsrName"),
+            ("Ask the owner of snake_case", "snake_csae owmer"),
+        ],
+    )
+    async def test_a_misspelt_word_finds_what_was_meant(self, store, said, asked):
+        await told(store, a_memory(said), a_memory("Unrelated"))
+        assert await found(store, asked) == [said]
+
+    @pytest.mark.parametrize("asked", ["cart", "zebra", "elephant"])
+    async def test_a_word_that_is_like_no_other_finds_nothing(self, store, asked):
+        await told(store, a_memory("The cars are in the garage"))
+        assert await found(store, asked) == []
+
+    async def test_nobody_elses_words_are_guessed(self, store):
+        await told(store, a_memory("Kubernetes", scope=Scope(tenant="evil")), a_memory("Unrelated"))
+        assert await found(store, "kuberentes") == []
+
+    async def test_a_search_that_finds_enough_guesses_nothing(self, store):
+        await told(store, *(a_memory(f"Zebra {place}") for place in range(3)), a_memory("Kubernetes"))
+        assert "Kubernetes" not in await found(store, "zebra kuberentes")
+
+
+class TestSqliteTypos(OnSqlite, Typos):
+    pass
+
+
+class TestPostgresTypos(OnPostgres, Typos):
+    pass
 
 
 class TestSqliteRecords(OnSqlite, RecordsSuite):

@@ -4,16 +4,21 @@ import os
 import sys
 
 from scrubjay.errors import Conflict, NotFound
+from scrubjay.service import Scrubjay
 from scrubjay.settings import read_settings
 from scrubjay.sync import SyncScrubjay
 from scrubjay.testing import ToyEmbedder
 from scrubjay.wiring import wire
 
 
-def opened(url: str) -> SyncScrubjay:
+def wired(url: str) -> Scrubjay:
     """A memory on this database, with a model that needs no start."""
-    settings = read_settings(records=url, background=False)
-    return SyncScrubjay(wire(settings, embedder=ToyEmbedder())).start()
+    return wire(read_settings(records=url, background=False), embedder=ToyEmbedder())
+
+
+def opened(url: str) -> SyncScrubjay:
+    """The same, open and without `await`."""
+    return SyncScrubjay(wired(url)).start()
 
 
 def race(jay: SyncScrubjay, name: str, many: int) -> None:
@@ -36,23 +41,29 @@ def correct(jay: SyncScrubjay, name: str, many: int) -> None:
         try:
             jay.update(newest.id, content=f"version {step} of {name}")
         except (Conflict, NotFound):
-            print("late", flush=True)
+            tell("late")
 
 
 def answer(jay: SyncScrubjay, name: str, many: int) -> None:
     """For each line that is read, tell at once whether it can be found by its words and by its meaning."""
-    print("open", flush=True)
+    tell("open")
     for line in sys.stdin:
         asked = line.strip()
         found = [asked in str(jay.recall(asked, mode=mode, limit=1, touch=False)) for mode in ("words", "meaning")]
         current = [hit.memory.content for hit in jay.recall("", key="city", touch=False)]
         jay.remember(f"answer to {asked}")
-        print(found, current, flush=True)
+        tell(f"{found} {current}")
+
+
+def tell(line: str) -> None:
+    """A line in one piece, since several processes share the pipe."""
+    os.write(sys.stdout.fileno(), f"{line}\n".encode())
 
 
 def main() -> None:
     what, url, many, processes = sys.argv[1:]
-    print("ready", flush=True)
+    wired(url)  # Nothing is opened before it starts, but all that it needs is imported: here, once.
+    tell("ready")
     sys.stdin.readline()
     started = []
     for number in range(int(processes)):
@@ -62,7 +73,7 @@ def main() -> None:
                 {"race": race, "say": say, "correct": correct, "answer": answer}[what](jay, f"p{number}", int(many))
             return
     statuses = [os.waitpid(process, 0)[1] for process in started]
-    print("done" if not any(statuses) else f"failed {statuses}", flush=True)
+    tell("done" if not any(statuses) else f"failed {statuses}")
 
 
 if __name__ == "__main__":

@@ -27,14 +27,14 @@ class Promises:
         self.lines = 0
 
     def note(self, line):
-        what, id, content = line.split(" ", 2)
-        self.said[what][id] = content
+        what, known, content = line.split(" ", 2)
+        self.said[what][known] = content
         self.lines += 1
 
     def kept(self):
         """What has to be there and believed: it was told, and no attempt to undo that had begun."""
         undone = self.said["forgetting"] | self.said["purging"]
-        return {id: content for id, content in self.said["told"].items() if id not in undone}
+        return {known: content for known, content in self.said["told"].items() if known not in undone}
 
 
 def killed(writer, round_number, promises, chance):
@@ -65,15 +65,15 @@ async def check_promises(url, promises, chance):
         rows = {str(one.id): one for one in await jay.list(history=True, limit=10_000, order="oldest")}
         now = {str(one.id): one for one in await jay.list(limit=10_000)}
         kept = promises.kept()
-        assert {id: now[id].content for id in kept if id in now} == kept
-        assert all(rows[id].content == content for id, content in promises.said["valued"].items())
-        assert all(rows[id].closed_because == "forgotten" for id in promises.said["forgot"])
+        assert {known: now[known].content for known in kept if known in now} == kept
+        assert all(rows[known].content == content for known, content in promises.said["valued"].items())
+        assert all(rows[known].closed_because == "forgotten" for known in promises.said["forgot"])
         assert not promises.said["purged"].keys() & rows.keys()
         for number in range(KEYS):
             of_key = [one for one in rows.values() if one.key == f"key{number}"]
             still = [one for one in of_key if one.superseded_at is None and one.valid_to is None]
             assert len(still) == (1 if of_key else 0)
-            told = [rows[id] for id in promises.said["valued"] if rows[id].key == f"key{number}"]
+            told = [rows[known] for known in promises.said["valued"] if rows[known].key == f"key{number}"]
             assert all(one.created_at <= still[0].created_at for one in told)
         for content in chance.sample(sorted(kept.values()), min(15, len(kept))):
             assert content in [hit.memory.content for hit in await jay.recall(content, mode="words", touch=False)]

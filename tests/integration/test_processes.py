@@ -1,5 +1,6 @@
 """Several processes on one database: nothing is lost, and everybody sees everything at once."""
 
+import itertools
 import subprocess
 import sys
 from contextlib import ExitStack
@@ -58,7 +59,7 @@ def test_many_writers_of_one_key_leave_one_value_and_a_whole_history(url, starte
         assert len(still) == 1
         assert [one.content for one in jay.list(key="city")] == [still[0].content]
         believed = sorted((one for one in versions if one.superseded_at is None), key=lambda one: one.valid_from)
-        assert all(one.valid_to <= two.valid_from for one, two in zip(believed, believed[1:], strict=False))
+        assert all(one.valid_to <= two.valid_from for one, two in itertools.pairwise(believed))
         assert jay.check() == []
         assert len(jay.recall("value", mode="meaning", user="anna", limit=100)) == 1
 

@@ -125,7 +125,7 @@ class Query:
     limit: int = 10
     mode: Mode = "hybrid"
     least_similarity: float | None = None
-    """Leave out what is less similar in meaning than this, and only that: words found exactly stay."""
+    """Leave out what is less similar in meaning. What was found by its words alone was not compared, and stays."""
     explain: bool = False
 
     def __post_init__(self) -> None:

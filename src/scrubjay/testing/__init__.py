@@ -19,6 +19,7 @@ pytest.register_assert_rewrite(
     "scrubjay.testing.congruence",
     "scrubjay.testing.embedder",
     "scrubjay.testing.generations",
+    "scrubjay.testing.portable",
     "scrubjay.testing.records",
     "scrubjay.testing.texts",
     "scrubjay.testing.vectors",
@@ -27,6 +28,7 @@ pytest.register_assert_rewrite(
 from scrubjay.testing.congruence import congruence  # noqa: E402 -- see above
 from scrubjay.testing.embedder import EmbedderSuite  # noqa: E402 -- see above
 from scrubjay.testing.generations import GenerationsSuite  # noqa: E402 -- see above
+from scrubjay.testing.portable import PortableSuite, PortableVectorsSuite  # noqa: E402 -- see above
 from scrubjay.testing.records import RecordsSuite  # noqa: E402 -- see above
 from scrubjay.testing.texts import TextsSuite, TextStore  # noqa: E402 -- see above
 from scrubjay.testing.toy import ToyEmbedder  # noqa: E402 -- see above
@@ -45,6 +47,8 @@ __all__ = [
     "NOW",
     "EmbedderSuite",
     "GenerationsSuite",
+    "PortableSuite",
+    "PortableVectorsSuite",
     "RecordsSuite",
     "TextStore",
     "TextsSuite",

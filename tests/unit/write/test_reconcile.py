@@ -1,5 +1,6 @@
 """Reconcile against a model that cannot be wrong: for each day, whoever spoke of it last is right."""
 
+import itertools
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -60,7 +61,7 @@ class Timeline:
         return found[0] if found else None
 
     def truth(self, known, valid):
-        """The same by replaying the tellings: each paints its days over what was there, and the last day is for ever."""
+        """The same by replaying the tellings: each paints its days over what was there; the last day is for ever."""
         painted = {}
         for told, start, end, content in self.tellings:
             if told > known:
@@ -106,7 +107,7 @@ def test_stretches_that_are_believed_never_overlap(told):
     for known, (start, length, content, _) in enumerate(told):
         timeline.tell(known, start, None if length is None else start + length, content)
         believed = sorted((one for one in timeline.rows if one.superseded_at is None), key=lambda one: one.valid_from)
-        for one, two in zip(believed, believed[1:], strict=False):
+        for one, two in itertools.pairwise(believed):
             assert one.valid_to is not None
             assert one.valid_to <= two.valid_from
         assert len({one.id for one in timeline.rows}) == len(timeline.rows)

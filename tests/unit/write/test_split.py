@@ -1,5 +1,6 @@
 """Split: every part fits, together they are the whole text but for white space between, and hostile text ends too."""
 
+import itertools
 import time
 
 import pytest
@@ -34,7 +35,7 @@ def check(text, spans, window, count):
     for (start, stop), tokens in zip(spans, counts, strict=True):
         assert 0 <= start < stop <= len(text)
         assert tokens <= window or stop - start == 1
-    for (_, stop), (start, _) in zip(spans, spans[1:], strict=False):
+    for (_, stop), (start, _) in itertools.pairwise(spans):
         assert stop <= start
         assert not text[stop:start].strip()
     if len(spans) > 1:

@@ -72,6 +72,11 @@ class MemoryVectors:
         """Count how many of these have any vector in any generation."""
         return sum(any(one in stored for stored in self._generations.values()) for one in set(ids))
 
+    async def entries(self, generation: int, ids: Sequence[UUID]) -> list[Entry]:
+        """Return the entries of these in this generation, in the order asked. Those without vectors are left out."""
+        stored = self._generations.get(generation, {})
+        return [replace(stored[one], vectors=stored[one].vectors.copy()) for one in ids if one in stored]
+
     async def drop(self, generation: int) -> None:
         """Delete a whole generation."""
         self._generations.pop(generation, None)

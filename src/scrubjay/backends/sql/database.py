@@ -24,7 +24,22 @@ BUSY_MILLISECONDS: Final = 30_000
 TRIES: Final = 10
 """How often a transaction that lost a race is started over."""
 
+STATEMENT_SECONDS: Final = 30
+"""How long PostgreSQL may take for one statement; a server that does not even say so is given up after twice that."""
+
+LOCK_SECONDS: Final = 10
+CONNECT_SECONDS: Final = 5
+IDLE_SECONDS: Final = 60
+"""How long a transaction may do nothing: a process that was stopped in the middle of one must not block the others."""
+
 _RACES: Final = frozenset({"23505", "40001", "40P01"})  # unique violation, serialization failure, deadlock
+
+_REMEDIES: Final = {
+    "sqlite": "Check that it is there and writable",
+    "postgresql": "Check that the server runs and that SCRUBJAY_RECORDS is right",
+    "57014": "Ask for less at once, or try again when the server is less busy",  # statement timeout
+    "55P03": "Another session holds it; try again",  # lock timeout
+}
 
 
 class Raced(Exception):
@@ -34,17 +49,22 @@ class Raced(Exception):
 class Database:
     """SQLite or PostgreSQL behind three verbs: `read`, `write` (durable on return) and `note` (a crash may lose it)."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, statement_seconds: float = STATEMENT_SECONDS) -> None:
         self.url = _parsed(url)
+        self._patience: float | None = None
         self.dialect = self.url.get_backend_name()
         if self.dialect == "sqlite":
             self._engine = _sqlite_engine(self.url, synchronous="FULL")
             self._noting = _sqlite_engine(self.url, synchronous="NORMAL")
+            self._reading = self._engine
             # One writer at a time per process: waiting in a queue is fair and quick, waiting on the file is neither.
             self._writers = ThreadPoolExecutor(1, "scrubjay-write")
             self._readers = ThreadPoolExecutor(4, "scrubjay-read")
         else:
-            self._engine = self._noting = _postgresql_engine(self.url)
+            self._engine = self._noting = _postgresql_engine(self.url, statement_seconds)
+            # The same connections, but a transaction sees nothing that was committed after its first look.
+            self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ")
+            self._patience = 2 * statement_seconds
             self._writers = self._readers = ThreadPoolExecutor(8, "scrubjay-sql")
         self._shut = False
 
@@ -67,15 +87,41 @@ class Database:
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run a function that only reads, on one snapshot."""
-        return await self._run(self._readers, self._engine, work, immediate=False)
+        return await self._run(self._readers, self._reading, work, immediate=False)
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Run a function in one transaction, durable on return. It runs again when another writer was faster."""
         return await self._run(self._writers, self._engine, work, immediate=True)
 
+    async def rework(self, work: Callable[[Connection], T]) -> T:
+        """Like `write`, for what goes through the whole database: it may take as long as it takes."""
+
+        def unhurried(connection: Connection) -> T:
+            if self.dialect == "postgresql":
+                for limit in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
+                    connection.exec_driver_sql(f"SET LOCAL {limit} = 0")
+            return work(connection)
+
+        return await self._run(self._writers, self._engine, unhurried, immediate=True, patient=True)
+
     async def note(self, work: Callable[[Connection], T]) -> T:
         """Like `write`, for what can be derived again: on SQLite it does not wait for the disk."""
         return await self._run(self._writers, self._noting, work, immediate=True)
+
+    @contextmanager
+    def frozen(self) -> Iterator[Connection]:
+        """A connection that sees the database as it is now until it is let go of, whatever others write meanwhile."""
+        with translated(self.name), self._engine.connect() as connection:
+            if self.dialect == "postgresql":
+                connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+            with connection.begin():
+                if self.dialect == "postgresql":
+                    # Whoever carries a whole store is slow by nature.
+                    connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
+                    connection.exec_driver_sql("SET LOCAL idle_in_transaction_session_timeout = 0")
+                # What a transaction sees is settled by its first look.
+                connection.exec_driver_sql("SELECT value FROM counters")
+                yield connection
 
     async def checkpoint(self) -> None:
         """Move SQLite's log into its file and empty it, so that nothing deleted lingers there."""
@@ -99,12 +145,26 @@ class Database:
             engine.dispose()
 
     async def _run(
-        self, executor: ThreadPoolExecutor, engine: Engine, work: Callable[[Connection], T], *, immediate: bool
+        self,
+        executor: ThreadPoolExecutor,
+        engine: Engine,
+        work: Callable[[Connection], T],
+        *,
+        immediate: bool,
+        patient: bool = False,
     ) -> T:
         if self._shut:
             raise Closed
         transaction = functools.partial(self.transact, engine, work, immediate=immediate)
-        return await asyncio.get_running_loop().run_in_executor(executor, transaction)
+        answer = asyncio.get_running_loop().run_in_executor(executor, transaction)
+        try:
+            # The server ends what takes too long by itself; one that is frozen cannot.
+            return await asyncio.wait_for(answer, None if patient else self._patience)
+        except TimeoutError as error:
+            raise StoreUnavailable(
+                f"{self.name} has not answered for {self._patience:.0f} seconds. "
+                "Check that the server runs and is not overloaded; what was being written may or may not be stored"
+            ) from error
 
     def transact(self, engine: Engine | None, work: Callable[[Connection], T], *, immediate: bool) -> T:
         """Run one transaction on this thread; used directly only before the event loop has a say."""
@@ -122,7 +182,7 @@ class Database:
 
 @contextmanager
 def translated(name: str) -> Iterator[None]:
-    """Turn the driver's errors into ours."""
+    """Turn the driver's errors into ours. `name` is the database's."""
     try:
         yield
     except DBAPIError as error:
@@ -133,7 +193,8 @@ def translated(name: str) -> Iterator[None]:
         if isinstance(error.orig, sqlite3.DatabaseError) and ("malformed" in message or "not a database" in message):
             raise StoreDamaged(f"{name} is damaged: {message}. Restore a backup of it") from error
         if isinstance(error, OperationalError) or error.connection_invalidated:
-            raise StoreUnavailable(f"{name} cannot be used: {message}. Check that it is there and writable") from error
+            remedy = _REMEDIES.get(code or "") or _REMEDIES[name.partition(":")[0]]
+            raise StoreUnavailable(f"{name} cannot be used: {message}. {remedy}") from error
         raise
 
 
@@ -183,15 +244,31 @@ def _sqlite_engine(url: URL, *, synchronous: str) -> Engine:
     return engine
 
 
-def _postgresql_engine(url: URL) -> Engine:
+def _postgresql_engine(url: URL, statement_seconds: float) -> Engine:
+    options = {
+        "statement_timeout": round(statement_seconds * 1000),
+        "lock_timeout": LOCK_SECONDS * 1000,
+        "idle_in_transaction_session_timeout": IDLE_SECONDS * 1000,
+        # Tenants differ by orders of magnitude: a plan that was good for one is not kept for the next.
+        "plan_cache_mode": "force_custom_plan",
+        # Compiling a statement takes longer than running any of ours.
+        "jit": "off",
+    }
+    ours = " ".join(f"-c {name}={value}" for name, value in options.items())
+    given = url.query.get("options", "")
     try:
         return create_engine(
-            url,
+            url.difference_update_query(["options"]),
             pool_size=8,
             max_overflow=0,
             pool_pre_ping=True,
             pool_timeout=30,
-            connect_args={"connect_timeout": 10, "application_name": "scrubjay"},
+            connect_args={
+                "connect_timeout": CONNECT_SECONDS,
+                "application_name": "scrubjay",
+                # Of two that are the same the last one counts: what the URL says.
+                "options": f"{ours} {given if isinstance(given, str) else ' '.join(given)}".strip(),
+            },
         )
     except ModuleNotFoundError as error:
         raise Misconfigured("PostgreSQL needs its driver: pip install 'scrubjay[postgres]'") from error

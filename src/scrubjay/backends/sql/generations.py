@@ -21,7 +21,9 @@ class SqlGenerations:
     async def generations(self) -> list[Generation]:
         """Return all, oldest first."""
         statement = select(generations).order_by(_COLUMNS.number)
-        return await self._database.read(lambda connection: [_generation(row) for row in connection.execute(statement)])
+        return await self._database.read(
+            lambda connection: [generation_of(row) for row in connection.execute(statement)]
+        )
 
     async def add(self, identity: Identity, *, state: GenerationState, at: datetime) -> Generation:
         """Return the generation of this identity, added in this state unless it is there already."""
@@ -49,7 +51,7 @@ class SqlGenerations:
                     )
                 )
                 row = connection.execute(known).one()
-            return _generation(row)
+            return generation_of(row)
 
         return await self._database.write(work)
 
@@ -77,7 +79,8 @@ class SqlGenerations:
         await self._database.write(work)
 
 
-def _generation(row: Row[tuple[object, ...]]) -> Generation:
+def generation_of(row: Row[tuple[object, ...]]) -> Generation:
+    """The generation that a row holds."""
     return Generation(
         number=row.number,
         identity=Identity(provider=row.provider, model=row.model, version=row.version, dimensions=row.dimensions),

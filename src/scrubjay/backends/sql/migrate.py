@@ -10,22 +10,34 @@ from typing import Final
 from sqlalchemy import Connection, inspect, text
 
 from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.schema import HEAD, metadata
-from scrubjay.errors import SchemaTooNew, StoreUnavailable
+from scrubjay.backends.sql.schema import HEAD, LANGUAGE, TEXT_CONFIGURATION, metadata
+from scrubjay.errors import Misconfigured, SchemaTooNew, StoreUnavailable
 
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
+_VERSION_TABLE: Final = (
+    "CREATE TABLE alembic_version "
+    "(version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+)
+"""As Alembic makes it, so that a new database and a migrated one are the same."""
+
+_LANGUAGE: Final = text("SELECT dictinitoption FROM pg_ts_dict WHERE dictname = :name AND pg_ts_dict_is_visible(oid)")
+_LANGUAGES: Final = text("SELECT left(dictname, -5) FROM pg_ts_dict WHERE right(dictname, 5) = '_stem' ORDER BY 1")
 _LOCK: Final = 0x5C2B_7A11  # any number that no other program on the same server is likely to use
 
 
-async def migrate(database: Database) -> str | None:
-    """Bring the database up to date; return the version it had, or None when it was new. Safe to run twice at once."""
+async def migrate(database: Database, *, language: str = LANGUAGE) -> str | None:
+    """Bring the database up to date; return the version it had, or None when it was new. Safe to run twice at once.
+
+    On PostgreSQL, words are stemmed as this language does it, those that are stored already too. SQLite knows English.
+    """
     before = await database.read(version)
-    if before == HEAD:
-        return before
-    if before is not None:
-        _refuse_newer(database, before)
-        backup(database, before)
-    await database.write(_upgraded(database))
+    if before != HEAD:
+        if before is not None:
+            refuse_newer(database, before)
+            backup(database, before)
+        await database.rework(_upgraded(database))
+    if database.dialect == "postgresql" and await database.read(language_of) != language:
+        await database.rework(_speaking(language))
     return before
 
 
@@ -45,11 +57,31 @@ def _upgraded(database: Database) -> Callable[[Connection], None]:
             return
         if found is None:
             metadata.create_all(connection, checkfirst=False)
-            connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
+            connection.execute(text(_VERSION_TABLE))
             connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": HEAD})
             return
-        _refuse_newer(database, found)
+        refuse_newer(database, found)
         upgrade(connection, HEAD)
+
+    return work
+
+
+def language_of(connection: Connection) -> str:
+    """The language whose stemmer PostgreSQL uses for search by words."""
+    options = connection.execute(_LANGUAGE, {"name": TEXT_CONFIGURATION}).scalar_one()
+    return str(options).partition("'")[2].partition("'")[0]
+
+
+def _speaking(language: str) -> Callable[[Connection], None]:
+    def work(connection: Connection) -> None:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        if language_of(connection) == language:
+            return
+        languages = connection.execute(_LANGUAGES).scalars().all()
+        if language not in languages:
+            raise Misconfigured(f"language is {language!r}: this PostgreSQL has {', '.join(languages)}")
+        connection.execute(text(f"ALTER TEXT SEARCH DICTIONARY {TEXT_CONFIGURATION} (LANGUAGE = {language})"))
+        connection.execute(text("UPDATE texts SET body = body"))  # Whereupon its words are derived anew.
 
     return work
 
@@ -65,7 +97,8 @@ def upgrade(connection: Connection, target: str) -> None:
     command.upgrade(config, target)
 
 
-def _refuse_newer(database: Database, found: str) -> None:
+def refuse_newer(database: Database, found: str) -> None:
+    """Raise SchemaTooNew for a version that this one does not know."""
     if not (MIGRATIONS / "versions" / f"{found}.py").exists():
         raise SchemaTooNew(
             f"{database.name} has schema {found}, written by a newer version than this one ({HEAD}). "

@@ -1,6 +1,7 @@
 """Scopes as rows: each place is stored once and named by a number, which memories and vectors carry."""
 
 from collections.abc import Iterable, Sequence
+from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
@@ -8,6 +9,9 @@ from sqlalchemy.dialects import postgresql, sqlite
 from scrubjay.backends.sql.lookup import Lookup
 from scrubjay.backends.sql.schema import memories, scopes
 from scrubjay.model import PLACE_NAMES, SCOPE_NAMES, Filter, Scope
+
+PLACES_NAMED: Final = 200
+"""Scopes that a statement names one by one."""
 
 _COLUMNS = [scopes.c[name] for name in SCOPE_NAMES]
 _BY_NAMES = Lookup(select(scopes.c.id, *_COLUMNS), *_COLUMNS)
@@ -70,3 +74,15 @@ def in_place(filter: Filter) -> ColumnElement[bool]:
     if any(filter.scope.names()):
         return memories.c.scope_id.in_(admitted(filter))
     return select(scopes.c.id).where(scopes.c.id == memories.c.scope_id, place_condition(filter)).exists()
+
+
+def among_places(connection: Connection, filter: Filter) -> ColumnElement[bool]:
+    """The same, with a few scopes named one by one on PostgreSQL.
+
+    A planner who sees them knows how many rows they have, and does not walk through everybody's to find a handful.
+    """
+    if connection.dialect.name == "postgresql":
+        few = connection.execute(admitted(filter).limit(PLACES_NAMED + 1)).scalars().all()
+        if len(few) <= PLACES_NAMED:
+            return memories.c.scope_id.in_(few)
+    return in_place(filter)

@@ -23,7 +23,7 @@ from sqlalchemy import (
 from scrubjay.backends.sql import texts, writing
 from scrubjay.backends.sql.conditions import conditions
 from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.places import admitted
+from scrubjay.backends.sql.places import admitted, among_places
 from scrubjay.backends.sql.rows import BY_ID, Reader, in_order, rows
 from scrubjay.backends.sql.schema import lineage, memories
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
@@ -71,20 +71,22 @@ class SqlRecords:
         self, filter: Filter, *, now: datetime, limit: int, order: Order = "newest", after: UUID | None = None
     ) -> list[Memory]:
         """Return matching memories in the order they were stored."""
-        statement = rows().where(conditions(filter, now, self._dialect)).limit(limit)
-        statement = statement.order_by(_COLUMN.seq.desc() if order == "newest" else _COLUMN.seq)
+        statement = rows().order_by(_COLUMN.seq.desc() if order == "newest" else _COLUMN.seq).limit(limit)
         if after is not None:
             place = select(_COLUMN.seq).where(_COLUMN.id == after).scalar_subquery()
             statement = statement.where(_COLUMN.seq < place if order == "newest" else _COLUMN.seq > place)
-        return await self._fetch(statement)
+        return await self._database.read(
+            lambda connection: self._reader.fetch(connection, statement.where(self._admitted(connection, filter, now)))
+        )
 
     async def scan(self, filter: Filter, *, now: datetime, batch: int = _PAGE) -> AsyncIterator[list[Memory]]:
         """Stream every matching memory, oldest first, a batch at a time."""
-        narrowed = rows().where(conditions(filter, now, self._dialect)).order_by(_COLUMN.seq).limit(batch)
+        narrowed = rows().order_by(_COLUMN.seq).limit(batch)
         last = 0
 
         def work(connection: Connection) -> tuple[list[Memory], int]:
-            page = self._reader.fetch(connection, narrowed.where(_COLUMN.seq > last))
+            admitted_rows = self._admitted(connection, filter, now)
+            page = self._reader.fetch(connection, narrowed.where(admitted_rows, _COLUMN.seq > last))
             end = select(_COLUMN.seq).where(_COLUMN.id == page[-1].id) if page else None
             return page, connection.execute(end).scalar_one() if end is not None else last
 
@@ -95,9 +97,11 @@ class SqlRecords:
 
     async def among(self, filter: Filter, *, now: datetime, limit: int) -> list[UUID] | None:
         """Return the ids of all matching memories, newest first, or None when there are more than the limit."""
-        statement = select(_COLUMN.id).where(conditions(filter, now, self._dialect)).order_by(_COLUMN.seq.desc())
+        statement = select(_COLUMN.id).order_by(_COLUMN.seq.desc()).limit(limit + 1)
         found = await self._database.read(
-            lambda connection: connection.execute(statement.limit(limit + 1)).scalars().all()
+            lambda connection: (
+                connection.execute(statement.where(self._admitted(connection, filter, now))).scalars().all()
+            )
         )
         return list(found) if len(found) <= limit else None
 
@@ -300,6 +304,9 @@ class SqlRecords:
     async def shut(self) -> None:
         """Let go of files and connections."""
         await self._database.shut()
+
+    def _admitted(self, connection: Connection, filter: Filter, now: datetime) -> ColumnElement[bool]:
+        return conditions(filter, now, self._dialect, place=among_places(connection, filter))
 
     async def _fetch(self, statement: Select[Any]) -> list[Memory]:
         return await self._database.read(lambda connection: self._reader.fetch(connection, statement))

@@ -26,7 +26,7 @@ from sqlalchemy.dialects.postgresql import TSVECTOR
 
 from scrubjay.backends.sql.types import Id, Instant, JsonObject
 
-HEAD: Final = "0002"
+HEAD: Final = "0003"
 """The newest migration. A test checks that Alembic agrees."""
 
 metadata = MetaData(
@@ -203,11 +203,14 @@ texts_sqlite: Final = (
     'CREATE VIRTUAL TABLE texts USING fts5(body, marks, tokenize = "porter unicode61 remove_diacritics 2")'
 )
 
+LANGUAGE: Final = "english"
+"""The language that words are stemmed for, unless `migrate` is told another."""
+
 TEXT_CONFIGURATION: Final = "scrubjay_words"
-"""PostgreSQL's English stemmer without its stop words: which words of a question to drop is decided before."""
+"""PostgreSQL's stemmer without its stop words: which words of a question to drop is decided before."""
 
 texts_postgresql_configuration: Final = (
-    f"CREATE TEXT SEARCH DICTIONARY {TEXT_CONFIGURATION} (TEMPLATE = snowball, LANGUAGE = english)",
+    f"CREATE TEXT SEARCH DICTIONARY {TEXT_CONFIGURATION} (TEMPLATE = snowball, LANGUAGE = {LANGUAGE})",
     f"CREATE TEXT SEARCH CONFIGURATION {TEXT_CONFIGURATION} (COPY = simple)",
     f"ALTER TEXT SEARCH CONFIGURATION {TEXT_CONFIGURATION} ALTER MAPPING FOR asciiword, word WITH {TEXT_CONFIGURATION}",
 )
@@ -230,6 +233,9 @@ texts_postgresql: Final = (
 )
 texts_postgresql_index: Final = "CREATE INDEX ix_texts_words ON texts USING gin (words)"
 
+# For PostgreSQL alone, which chooses by its statistics when this one pays: docs/decisions/0008-postgres-indexes.md.
+memories_postgresql_kind: Final = "CREATE INDEX ix_memories_kind ON memories (scope_id, kind, seq)"
+
 
 def _on_create(statement: str, dialect: str | None = None) -> None:
     ddl = DDL(statement)  # type: ignore[no-untyped-call]  # SQLAlchemy has not typed its constructor
@@ -241,5 +247,6 @@ for _statement in texts_postgresql_configuration:
     _on_create(_statement, "postgresql")
 _on_create(texts_postgresql, "postgresql")
 _on_create(texts_postgresql_index, "postgresql")
+_on_create(memories_postgresql_kind, "postgresql")
 for _name in COUNTERS:
     _on_create(f"INSERT INTO counters (name, value) VALUES ('{_name}', 0)")

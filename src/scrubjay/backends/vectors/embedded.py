@@ -109,6 +109,10 @@ class EmbeddedVectors:
         """Count how many of these have any vector in any generation."""
         return await self._database.read(lambda connection: rows.traces(connection, ids))
 
+    async def entries(self, generation: int, ids: Sequence[UUID]) -> list[Entry]:
+        """Return the entries of these in this generation, in the order asked. Those without vectors are left out."""
+        return await self._database.read(lambda connection: rows.entries(connection, generation, ids))
+
     async def drop(self, generation: int) -> None:
         """Delete a whole generation."""
         await self._database.note(lambda connection: rows.sweep(connection, vectors.c.generation == generation))

@@ -30,11 +30,11 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
-from scrubjay.backends.sql.places import admitted, interned, place_condition
+from scrubjay.backends.sql.places import admitted, interned, place_condition, scope_from
 from scrubjay.backends.sql.schema import counters, scopes, vectors
 from scrubjay.backends.sql.types import microseconds
 from scrubjay.errors import InvalidInput
-from scrubjay.model import PLACE_NAMES, Filter, Scope
+from scrubjay.model import PLACE_NAMES, SCOPE_NAMES, Filter, Scope
 from scrubjay.ports import Entry
 
 BATCH: Final = 500
@@ -228,6 +228,37 @@ def missing(connection: Connection, generation: int, ids: Sequence[UUID]) -> lis
         for one in connection.execute(select(vectors.c.memory_id).where(here, vectors.c.memory_id.in_(some))).scalars()
     }
     return [one for one in wanted if one not in found]
+
+
+def entries(connection: Connection, generation: int, ids: Sequence[UUID]) -> list[Entry]:
+    """The entries of these memories as they were put, in the order asked."""
+    columns = vectors.c
+    parts: dict[UUID, list[Any]] = {}
+    for some in _batches(ids):
+        statement = (
+            select(vectors, *(scopes.c[name].label(f"scope_{name}") for name in SCOPE_NAMES))
+            .join(scopes, scopes.c.id == columns.scope_id)
+            .where(columns.memory_id.in_(some), columns.generation == generation, columns.vector.is_not(None))
+            .order_by(columns.memory_id, columns.part)
+        )
+        for row in connection.execute(statement):
+            parts.setdefault(row.memory_id, []).append(row)
+    return [_entry(parts[one]) for one in dict.fromkeys(ids) if one in parts]
+
+
+def _entry(parts: Sequence[Any]) -> Entry:
+    first = parts[0]
+    halves = np.frombuffer(b"".join(bytes(part.vector) for part in parts), dtype="<f2")
+    return Entry(
+        id=first.memory_id,
+        scope=scope_from([getattr(first, f"scope_{name}") for name in SCOPE_NAMES]),
+        kind=first.kind,
+        live=first.live,
+        since=first.since,
+        until=first.until,
+        spans=tuple((part.start, part.stop) for part in parts),
+        vectors=halves.reshape(len(parts), -1).astype(np.float32),
+    )
 
 
 def crowd(connection: Connection, generation: int, filter: Filter, *, most: int | None = None) -> int:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from scrubjay import __version__
-from scrubjay.doors.cli import configuration, demo, doctor, moving, reading, upkeep, writing
+from scrubjay.doors.cli import configuration, demo, doctor, moving, reading, stores, upkeep, writing
 
 WRITE = "Write"
 READ = "Read"
@@ -36,6 +36,9 @@ app.command("list", rich_help_panel=READ)(reading.list_)
 app.command("history", rich_help_panel=READ)(reading.history)
 app.command("export", rich_help_panel=MOVE)(moving.export)
 app.command("import", rich_help_panel=MOVE)(moving.import_)
+app.command("move", rich_help_panel=MOVE)(stores.move)
+app.command("backup", rich_help_panel=MOVE)(stores.backup)
+app.command("restore", rich_help_panel=MOVE)(stores.restore)
 app.command("stats", rich_help_panel=UPKEEP)(upkeep.stats)
 app.command("doctor", rich_help_panel=UPKEEP)(doctor.doctor)
 app.command("reindex", rich_help_panel=UPKEEP)(upkeep.reindex)

@@ -1,0 +1,178 @@
+"""An empty database to fill, in the place of what is there. What is there is refused, or kept aside under another name.
+
+On SQLite a new file is filled beside the old one and takes its place when it is complete, so a failure changes nothing.
+On a server the old tables move to a schema of their own before the new ones are made.
+"""
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Connection, func, inspect, select, text
+
+from scrubjay.backends.sql.carry import SqlPortable
+from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.migrate import migrate, version
+from scrubjay.backends.sql.schema import HEAD, TEXT_CONFIGURATION, memories, metadata
+from scrubjay.backends.sql.schema import texts as texts_table
+from scrubjay.errors import Conflict, StoreDamaged
+
+_BESIDE: Final = ("-wal", "-shm", ".graph")
+"""What lies beside a SQLite file and belongs to it."""
+
+
+@dataclass(kw_only=True)
+class Fresh:
+    """A database to fill."""
+
+    name: str
+    """Of the store that it is, or will be."""
+    database: Database
+    aside: str | None = None
+    """Where the one before is kept; None when there was nothing worth keeping. A file is known when all is done."""
+
+
+@asynccontextmanager
+async def fresh(url: str, source: str, *, force: bool) -> AsyncIterator[Fresh]:
+    """An empty database of this version's schema, or one that is being filled from the source already.
+
+    Raises Conflict when the store holds anything else, unless `force` says to keep that aside.
+    """
+    database = Database(url)
+    try:
+        filling = _fresh_file(database, force=force) if database.path else _fresh_tables(database, source, force=force)
+        async with filling as found:
+            yield found
+    finally:
+        await database.shut()
+
+
+@asynccontextmanager
+async def _fresh_file(database: Database, *, force: bool) -> AsyncIterator[Fresh]:
+    path = Path(str(database.url.database))
+    kept = await _worth_keeping(database, path)
+    if kept is not None and not force:
+        raise _taken(database, kept)
+    await database.shut()
+    _take_offline(path)  # Before the work, to hear of others who use it; and once more in the end.
+    filling = path.with_name(f"{path.name}.restoring")
+    _remove(filling)
+    found = Fresh(name=database.name, database=Database(f"sqlite:///{filling}"))
+    try:
+        await migrate(found.database)
+        yield found
+        await found.database.shut()
+        _take_offline(filling)
+        found.aside = _take_the_place(filling, path, keep=kept is not None)
+    finally:
+        await found.database.shut()
+        _remove(filling)
+
+
+async def _worth_keeping(database: Database, path: Path) -> str | None:
+    """What there is to lose, in words; None when there is nothing."""
+    try:
+        return await database.read(_held) if await asyncio.to_thread(path.exists) else None
+    except StoreDamaged:
+        return "a damaged store"
+
+
+def _held(connection: Connection) -> str | None:
+    if version(connection) is None:
+        return None
+    count = connection.execute(select(func.count()).select_from(memories)).scalar_one()
+    return f"{count:,} {'memory' if count == 1 else 'memories'}" if count else None
+
+
+def _taken(database: Database, kept: str) -> Conflict:
+    return Conflict(
+        f"{database.name} holds {kept} already: restore into an empty store, or use --force, which keeps this one aside"
+    )
+
+
+def _take_the_place(filled: Path, path: Path, *, keep: bool) -> str | None:
+    """Put the new file where the old one is; return where the old one went. At every moment one of them is there."""
+    _take_offline(path)
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    aside = path.with_name(f"{path.name}.backup-{stamp}")
+    if keep:
+        for suffix in _BESIDE:
+            beside = path.with_name(f"{path.name}{suffix}")
+            if beside.exists():
+                beside.rename(f"{aside}{suffix}")
+        aside.hardlink_to(path)
+    else:
+        _remove(path, *_BESIDE)
+    filled.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+    return str(aside) if keep else None
+
+
+def _take_offline(path: Path) -> None:
+    """Bring everything into the file itself, which SQLite does only for somebody who has it alone."""
+    if not path.exists():
+        return
+    try:
+        with closing(sqlite3.connect(path, timeout=5, isolation_level=None)) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE").fetchall()
+    except sqlite3.OperationalError as error:
+        raise Conflict(f"{path} is in use: stop what has it open, then restore again. Nothing was changed") from error
+    except sqlite3.DatabaseError:
+        return  # It is damaged, and is kept as it is.
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _remove(path: Path, *suffixes: str) -> None:
+    for suffix in suffixes or ("", *_BESIDE):
+        beside = path.with_name(f"{path.name}{suffix}")
+        if beside.is_dir():
+            for file in beside.iterdir():
+                file.unlink()
+            beside.rmdir()
+        else:
+            beside.unlink(missing_ok=True)
+
+
+@asynccontextmanager
+async def _fresh_tables(database: Database, source: str, *, force: bool) -> AsyncIterator[Fresh]:
+    kept = await database.read(_held)
+    if kept is not None and not await _is_being_filled(database, source):
+        if not force:
+            raise _taken(database, kept)
+        found = Fresh(name=database.name, database=database, aside=await database.rework(_set_aside))
+    else:
+        found = Fresh(name=database.name, database=database)
+    await migrate(database)
+    yield found
+
+
+async def _is_being_filled(database: Database, source: str) -> bool:
+    try:
+        return await database.read(version) == HEAD and await SqlPortable(database).begun(source) is not None
+    except Conflict:
+        return False
+
+
+def _set_aside(connection: Connection) -> str:
+    """Move our tables, and what they are made with, to a schema of their own."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dt%H%M%Sz")
+    aside = f"scrubjay_backup_{stamp}"
+    connection.execute(text(f"CREATE SCHEMA {aside}"))
+    there = set(inspect(connection).get_table_names())
+    for table in (*metadata.tables, texts_table.name, "alembic_version"):
+        if table in there:
+            connection.execute(text(f"ALTER TABLE {table} SET SCHEMA {aside}"))
+    for what in "CONFIGURATION", "DICTIONARY":
+        connection.execute(text(f"ALTER TEXT SEARCH {what} {TEXT_CONFIGURATION} SET SCHEMA {aside}"))
+    return f"schema {aside}"

@@ -1,0 +1,161 @@
+"""Search by words in PostgreSQL: tsvector with GIN, ranked by BM25.
+
+PostgreSQL ranks by how often a word occurs and not by how rare it is, so the score is made here, from the same parts as
+SQLite's: how often, how rare, how long the text. Whatever is asked, no more rows than `RANKED` are looked at: those
+that the filter admits, when they are few; else those with the rarest words; and when even these are common, the newest.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any, Final
+
+from sqlalchemy import Connection, Select, literal_column, select, text
+
+from scrubjay.backends.sql.conditions import conditions
+from scrubjay.backends.sql.places import among_places
+from scrubjay.backends.sql.schema import TEXT_CONFIGURATION, memories
+from scrubjay.model import Filter, Memory
+from scrubjay.model.words import words_of_memory
+from scrubjay.ports import Match
+
+RANKED: Final = 8_000
+"""Rows that one search looks at, at most."""
+
+BYTES: Final = 400_000
+"""How much of one memory's words is indexed, since a tsvector has a limit: each word once."""
+
+_COUNTS_HELD: Final = 10_000
+
+_SATURATION: Final = 1.2
+_LENGTH: Final = 0.75
+
+_ADD: Final = text("INSERT INTO texts (seq, body) VALUES (:seq, :body)")
+_IN_ALL: Final = text("SELECT greatest(reltuples, 0) FROM pg_class WHERE oid = 'texts'::regclass")
+_COUNT: Final = text(
+    f"SELECT count(*) FROM (SELECT FROM texts WHERE words @@ plainto_tsquery('{TEXT_CONFIGURATION}', :term) "
+    "LIMIT :most) AS few"
+)
+_AS_LIST: Final[Select[Any]] = select(literal_column("array_agg(numbers.seq)"))
+_HAS_ANY: Final = text(
+    f"memories.seq IN (SELECT seq FROM texts WHERE words @@ to_tsquery('{TEXT_CONFIGURATION}', :words))"
+)
+
+
+def add(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> None:
+    """Index these memories, given with their row number and their scope's."""
+    bodies = [(seq, _within_limit(" ".join(words_of_memory(memory)))) for seq, _, memory in indexed]
+    connection.execute(_ADD, [{"seq": seq, "body": body} for seq, body in bodies])
+
+
+def _within_limit(body: str) -> str:
+    if len(body) * 4 <= BYTES or len(body.encode()) <= BYTES:
+        return body
+    once = " ".join(dict.fromkeys(body.split(" ")))
+    return once.encode()[:BYTES].decode(errors="ignore")
+
+
+def match(
+    connection: Connection, terms: Sequence[str], filter: Filter, now: datetime, limit: int, counts: "Counted"
+) -> list[Match]:
+    """Return the memories with any of the terms, best first."""
+    asked = _bare(terms)
+    place = among_places(connection, filter)
+    admitted = select(memories.c.seq).where(conditions(filter, now, "postgresql", place=place))
+    seqs = _listed(connection, admitted.limit(RANKED + 1))
+    in_all = len(seqs)
+    if in_all > RANKED:
+        in_all = max(in_all, int(connection.execute(_IN_ALL).scalar_one()))
+        rare = counts.rarest(connection, asked)
+        if rare:
+            asked = rare
+            seqs = _listed(connection, admitted.where(_HAS_ANY), {"words": _any_of(asked)})
+        else:
+            seqs = _listed(connection, admitted.order_by(memories.c.seq.desc()).limit(RANKED))
+    best = _ranked(connection, asked, among=seqs, in_all=in_all, limit=limit) if seqs else []
+    named = select(memories.c.seq, memories.c.id).where(memories.c.seq.in_([seq for seq, _ in best]))
+    ids = {seq: found for seq, found in connection.execute(named)} if best else {}  # noqa: C416 -- rows are not pairs to a type checker
+    return [Match(id=ids[seq], score=score) for seq, score in best]
+
+
+def _listed(connection: Connection, numbers: Select[tuple[int]], given: dict[str, str] | None = None) -> list[int]:
+    """The row numbers as one value, which the driver reads much faster than as many rows."""
+    listed: list[int] | None = connection.execute(_AS_LIST.select_from(numbers.subquery("numbers")), given).scalar_one()
+    return listed or []
+
+
+def _ranked(
+    connection: Connection, terms: Sequence[str], *, among: Sequence[int], in_all: int, limit: int
+) -> list[tuple[int, float]]:
+    """Those of these row numbers that have any of the terms, with their BM25 scores, best first."""
+    given: dict[str, object] = {f"term{place}": term for place, term in enumerate(terms)}
+    given |= {"any": _any_of(terms), "among": among, "in_all": in_all, "limit": limit}
+    return [(seq, score) for seq, score in connection.exec_driver_sql(_statement(len(terms)), given)]
+
+
+@cache
+def _statement(terms: int) -> str:
+    """BM25 over the rows that match, in the driver's own words: an expression of that size takes long to put together.
+
+    `ts_rank` of one word that occurs n times is 1 + 1/4 + … + 1/n², over what that sum tends to. What is missing from
+    the whole is about 1 / (n + 1/2), which gives n back.
+    """
+    places = range(terms)
+    asked = ", ".join(f"plainto_tsquery('{TEXT_CONFIGURATION}', %(term{place})s) AS asked{place}" for place in places)
+    often = ", ".join(f"ts_rank('{{1,1,1,1}}', words, asked{place}) AS rank{place}" for place in places)
+    rare = ", ".join(
+        f"ln(1 + (greatest(%(in_all)s, count(*)) - count(*) FILTER (WHERE rank{place} > 0) + 0.5) "
+        f"/ (count(*) FILTER (WHERE rank{place} > 0) + 0.5)) AS rarity{place}"
+        for place in places
+    )
+    score = " + ".join(
+        f"CASE WHEN rank{place} > 0 THEN rarity{place} * {_SATURATION + 1} "
+        f"/ (1 + norm / (1 / (1.644934 * (1.000001 - rank{place})) - 0.5)) ELSE 0 END"
+        for place in places
+    )
+    return f"""
+        WITH asked AS MATERIALIZED (SELECT {asked}),
+        -- Joined to nothing, the words of a long text are unpacked once instead of once for each term.
+        matched AS MATERIALIZED (
+            SELECT seq, octet_length(body) AS size, words || ''::tsvector AS words FROM texts
+            WHERE words @@ to_tsquery('{TEXT_CONFIGURATION}', %(any)s) AND seq = ANY(%(among)s::bigint[])
+        ),
+        ranked AS MATERIALIZED (SELECT seq, size, {often} FROM matched, asked),
+        counted AS MATERIALIZED (SELECT avg(size)::float8 AS usual, {rare} FROM ranked)
+        SELECT seq, ({score})::float8 AS score
+        FROM counted, ranked,
+            LATERAL (SELECT {_SATURATION} * ({1 - _LENGTH} + {_LENGTH} * size / usual) AS norm) AS length
+        ORDER BY score DESC, seq DESC LIMIT %(limit)s"""
+
+
+def _any_of(terms: Sequence[str]) -> str:
+    return " | ".join(f"'{term}'" for term in terms)
+
+
+def _bare(terms: Sequence[str]) -> list[str]:
+    """The terms without anything that a tsquery could read as its own."""
+    return ["".join(letter for letter in term if letter.isalnum()) for term in terms]
+
+
+class Counted:
+    """How many rows have a word, up to `RANKED`, remembered: close enough is good enough to tell rare from common."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, int] = {}
+
+    def rarest(self, connection: Connection, terms: Sequence[str]) -> list[str]:
+        """The terms without the commonest, in their order: from the rarest on, while their rows stay few."""
+        if len(self._rows) > _COUNTS_HELD:
+            self._rows.clear()
+        for term in terms:
+            if term not in self._rows:
+                given = {"term": term, "most": RANKED + 1}
+                self._rows[term] = connection.execute(_COUNT, given).scalar_one()
+        kept: set[str] = set()
+        ranked = 0
+        for term in sorted(terms, key=self._rows.__getitem__):
+            ranked += self._rows[term]
+            if ranked > RANKED:
+                break
+            kept.add(term)
+        return [term for term in terms if term in kept]

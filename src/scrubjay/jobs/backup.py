@@ -1,0 +1,303 @@
+"""A whole installation in one file: compressed lines of JSON, the same for every kind of store.
+
+The first line says what the file is and what is in it, each other line is one row with its vectors, and the last one
+is the seal: counts, and a checksum of every byte before it. A file without its seal is no backup.
+"""
+
+import gzip
+import json
+import os
+import tempfile
+import zlib
+from base64 import b64decode, b64encode
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from scrubjay import __version__
+from scrubjay.errors import InvalidInput, Unsupported
+from scrubjay.jobs.carry import BATCH, Load, Progress, Source, row_of
+from scrubjay.model import Generation, Identity, Json, Memory
+from scrubjay.model.checks import shown
+from scrubjay.model.portable import from_json, moment_text
+from scrubjay.ports import Entry, Outline
+from scrubjay.write.embed import entry
+
+if TYPE_CHECKING:
+    from scrubjay.ports import Matrix
+
+FORMAT: Final = "scrubjay-backup"
+VERSION: Final = 1
+"""Of the file. A reader takes every version up to its own."""
+
+_COMPRESSION: Final = 3  # Vectors hardly shrink; more effort buys a few per cent of the text.
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """What a backup says of itself."""
+
+    version: int
+    scrubjay: str
+    """The version that wrote it."""
+    schema: str
+    """Of the store that it was made from."""
+    created_at: datetime
+    outline: Outline
+    vectors: dict[int, int]
+    """Memories with vectors, in each generation."""
+    sha256: str
+
+
+async def back_up(
+    source: Source, path: Path, *, schema: str, at: datetime, progress: Progress = lambda _done, _total: None
+) -> Manifest:
+    """Write everything to a file that takes its name only when it is whole, and only its owner can read."""
+    outline = await source.outline()
+    vectors: Counter[int] = Counter({generation.number: 0 for generation in outline.generations})
+    done = 0
+    with _replacing(path) as file:
+        lines = _Lines(file)
+        lines.write(_header(outline, schema=schema, at=at))
+        async for load in source.loads():
+            for row in _rows(load):
+                lines.write(row)
+            vectors.update({number: len(entries) for number, entries in load.entries.items()})
+            done += len(load.memories)
+            progress(done, outline.memories)
+        sealed = lines.digest()
+        lines.write({"memories": done, "vectors": _by_name(vectors), "sha256": sealed})
+        lines.close()
+    return Manifest(
+        version=VERSION,
+        scrubjay=__version__,
+        schema=schema,
+        created_at=at,
+        outline=outline,
+        vectors=dict(vectors),
+        sha256=sealed,
+    )
+
+
+def _header(outline: Outline, *, schema: str, at: datetime) -> dict[str, Json]:
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "scrubjay": __version__,
+        "schema": schema,
+        "created_at": moment_text(at),
+        "memories": outline.memories,
+        "tenants": dict(outline.tenants),
+        "generations": [
+            {
+                **asdict(one.identity),
+                "number": one.number,
+                "state": one.state,
+                "created_at": moment_text(one.created_at),
+                "switched_at": moment_text(one.switched_at) if one.switched_at is not None else None,
+            }
+            for one in outline.generations
+        ],
+        "last_generation": outline.last_number,
+    }
+
+
+def _rows(load: Load) -> Iterator[dict[str, Json]]:
+    vectors: dict[object, dict[str, Json]] = {}
+    for number, entries in load.entries.items():
+        for one in entries:
+            vectors.setdefault(one.id, {})[str(number)] = _packed(one)
+    for memory in load.memories:
+        row = row_of(memory)
+        if memory.id in vectors:
+            row["vectors"] = vectors[memory.id]
+        yield row
+
+
+def _packed(one: Entry) -> dict[str, Json]:
+    """Spans and vectors, as half floats where that loses nothing and as floats otherwise, little-endian."""
+    halves = one.vectors.astype("<f2")
+    exact = bool((halves == one.vectors).all())
+    numbers = halves if exact else one.vectors.astype("<f4")
+    spans: list[Json] = [list(span) for span in one.spans]
+    return {"spans": spans, "type": "f2" if exact else "f4", "numbers": b64encode(numbers.tobytes()).decode()}
+
+
+def _unpacked(memory: Memory, packed: dict[str, Any]) -> Entry:
+    import numpy as np  # noqa: PLC0415 -- only those who restore need it
+
+    spans = tuple((start, stop) for start, stop in packed["spans"])
+    numbers = np.frombuffer(b64decode(packed["numbers"]), dtype=f"<{packed['type']}").astype(np.float32)
+    vectors: Matrix = numbers.reshape(len(spans), -1)
+    return entry(memory, spans, vectors)
+
+
+def _by_name(vectors: Counter[int]) -> dict[str, Json]:
+    return {str(number): count for number, count in vectors.items()}
+
+
+class _Lines:
+    """Lines of JSON, compressed, and the checksum of what was written so far."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        # Neither name nor time: the same content makes the same bytes.
+        self._packed = gzip.GzipFile(filename="", mode="wb", fileobj=file, compresslevel=_COMPRESSION, mtime=0)
+        self._hash = sha256()
+
+    def write(self, value: dict[str, Json]) -> None:
+        line = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        self._hash.update(line)
+        self._packed.write(line)
+
+    def digest(self) -> str:
+        return self._hash.hexdigest()
+
+    def close(self) -> None:
+        self._packed.close()
+
+
+@contextmanager
+def _replacing(path: Path) -> Iterator[IO[bytes]]:
+    """A file that takes its name only when it is whole and on the disk. A failure leaves what was there."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with open(handle, "wb") as file:  # noqa: PTH123 -- a handle, not a path
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(path)
+        finally:
+            Path(name).unlink(missing_ok=True)
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror}. Choose another place") from error
+
+
+class Backup:
+    """A backup that was read once, whole, and found sound. A `Source`: its places are the numbers of its rows."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises Unsupported for another kind of file, and InvalidInput for a backup that is damaged."""
+        self._path = path
+        self.manifest = _checked(path)
+
+    @property
+    def name(self) -> str:
+        """What tells it from others: what is in it, wherever it lies."""
+        return f"the backup {self.manifest.sha256[:16]}"
+
+    async def outline(self) -> Outline:
+        """Return what is in it."""
+        return self.manifest.outline
+
+    async def loads(self, *, after: int = 0) -> AsyncIterator[Load]:
+        """Stream all of it in the order of storing, from behind the place named."""
+        numbers = [generation.number for generation in self.manifest.outline.generations]
+        total = self.manifest.outline.memories
+        load = Load(place=after, memories=[], entries={number: [] for number in numbers})
+        for place, line in enumerate(_lines_of(self._path)):
+            if not after < place <= total:
+                continue
+            row = json.loads(line)
+            memory = replace(from_json(row["memory"], row["tenant"]), generation=row["generation"])
+            load.memories.append(memory)
+            for number, packed in row.get("vectors", {}).items():
+                load.entries[int(number)].append(_unpacked(memory, packed))
+            if len(load.memories) == BATCH or place == total:
+                yield replace(load, place=place)
+                load = Load(place=place, memories=[], entries={number: [] for number in numbers})
+
+
+def _checked(path: Path) -> Manifest:
+    """Read a backup to its end; return what it says of itself when all of it is true."""
+    hashes = sha256()
+    lines = _lines_of(path)
+    first = next(lines, b"")
+    header = _object(first)
+    if header.get("format") != FORMAT:
+        raise _foreign(path)
+    version = header.get("version")
+    if not isinstance(version, int) or not 1 <= version <= VERSION:
+        raise Unsupported(
+            f"{path} has format version {shown(version)}: this Scrubjay reads up to {VERSION}, use a newer one"
+        )
+    last, rows = first, -1
+    for line in lines:
+        hashes.update(last)
+        last, rows = line, rows + 1
+    seal = _object(last)
+    if seal.get("sha256") != hashes.hexdigest() or not rows == seal.get("memories") == header.get("memories"):
+        raise _damaged(path, "its checksum does not match what is in it")
+    return _manifest(header, seal)
+
+
+def _manifest(header: dict[str, Any], seal: dict[str, Any]) -> Manifest:
+    outline = Outline(
+        tenants=header["tenants"],
+        generations=tuple(_generation(one) for one in header["generations"]),
+        last_number=header["last_generation"],
+    )
+    return Manifest(
+        version=header["version"],
+        scrubjay=header["scrubjay"],
+        schema=header["schema"],
+        created_at=datetime.fromisoformat(header["created_at"]),
+        outline=outline,
+        vectors={int(number): count for number, count in seal["vectors"].items()},
+        sha256=seal["sha256"],
+    )
+
+
+def _generation(one: dict[str, Any]) -> Generation:
+    names = ("provider", "model", "version", "dimensions")
+    return Generation(
+        number=one["number"],
+        identity=Identity(**{name: one[name] for name in names}),
+        state=one["state"],
+        created_at=datetime.fromisoformat(one["created_at"]),
+        switched_at=datetime.fromisoformat(one["switched_at"]) if one["switched_at"] is not None else None,
+    )
+
+
+def _lines_of(path: Path) -> Iterator[bytes]:
+    begun = False
+    try:
+        with gzip.open(path, "rb") as file:
+            for line in file:
+                begun = True
+                yield line
+    except (EOFError, zlib.error) as error:
+        raise _damaged(path, "it ends too early, or was changed") from error
+    except gzip.BadGzipFile as error:
+        if not begun and "Not a gzipped file" in str(error):
+            raise _foreign(path) from error
+        raise _damaged(path, "it was changed") from error
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}. Check the name") from error
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    """The JSON object of a line; an empty one for anything else."""
+    try:
+        value = json.loads(line)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _foreign(path: Path) -> Unsupported:
+    return Unsupported(f"{path} is no backup of Scrubjay: name a file that `scrubjay backup` wrote")
+
+
+def _damaged(path: Path, how: str) -> InvalidInput:
+    return InvalidInput(f"{path} is damaged: {how}. Use another backup; nothing was changed")

@@ -1,0 +1,116 @@
+"""move, backup and restore, as commands."""
+
+import json
+import sqlite3
+from contextlib import closing
+from urllib.parse import urlsplit
+
+import pytest
+
+
+@pytest.fixture
+def remembered(run, home):
+    """A store with two tenants."""
+    run("remember", "Lives in Bonn", "-u", "ada", "--key", "city")
+    run("remember", "Lives in Rome", "-u", "ada", "--key", "city")
+    run("remember", "Prefers tabs", "--tenant", "other")
+    return home
+
+
+def test_move_carries_everything(run, remembered, tmp_path):
+    rows = dict(run("move", "--to", f"sqlite:///{tmp_path}/new/scrubjay.db").rows)
+    assert rows["tenant default"] == "3 memories"
+    assert rows["tenant other"] == "1 memory"
+    assert rows["from"].endswith("home/scrubjay.db")
+    assert "same on both sides" in rows["compared"]
+    for tenant in ("default", "other"):
+        here = run("export", "--tenant", tenant).out
+        assert run("export", "--tenant", tenant, "--home", f"{tmp_path}/new").out == here
+
+
+def test_move_there_and_back(run, remembered, tmp_path, postgres_database):
+    server = postgres_database()
+    before = run("export").out
+    there = run("move", "--to", server, "--json").json
+    assert there["tenants"] == {"default": 3, "other": 1}
+    assert there["earlier"] == 0
+    back = run("move", "--from", server, "--to", f"sqlite:///{tmp_path}/back/scrubjay.db", "--json").json
+    assert back["sha256"] == there["sha256"]
+    assert run("export", "--home", f"{tmp_path}/back").out == before
+
+
+def test_move_hides_passwords(run, remembered, postgres_database):
+    server = urlsplit(postgres_database())
+    with_password = server._replace(netloc=f"{server.username}:secret@{server.hostname}:{server.port}").geturl()
+    assert "secret" not in run("move", "--to", with_password).out
+
+
+def test_move_refuses_a_store_with_something_in_it(run, remembered, tmp_path):
+    run("remember", "Mine", "--home", f"{tmp_path}/new")
+    done = run("move", "--to", f"sqlite:///{tmp_path}/new/scrubjay.db", code=1)
+    assert "name an empty store" in done.err
+    assert json.loads(run("move", "--to", f"sqlite:///{tmp_path}/new/scrubjay.db", "--json", code=1).err)["error"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--to", "mysql://host/name"], "sqlite:///FILE or postgresql://"),
+        (["--to", "sqlite:///new.db", "--from", "sqlite:///none.db"], "not there"),
+        (["--to", "sqlite:///new.db", "--vectors-to", "magic:"], "magic"),
+    ],
+)
+def test_move_says_what_is_wrong(run, remembered, options, said):
+    done = run("move", *options, code=1)
+    assert said in done.err
+    assert done.out == ""
+
+
+def test_move_needs_to_know_where_to(run):
+    run("move", code=2)
+
+
+def test_backup_and_restore(run, remembered, tmp_path):
+    saved = dict(run("backup", "all.backup").rows)
+    assert saved["tenant default"] == "3 memories"
+    assert len(saved["sha256"]) == 64
+    rows = dict(run("restore", "all.backup", "--home", "new").rows)
+    assert rows["tenant other"] == "1 memory"
+    assert "kept aside" not in rows
+    for tenant in ("default", "other"):
+        here = run("export", "--tenant", tenant).out
+        assert run("export", "--tenant", tenant, "--home", "new").out == here
+
+
+def test_backup_and_restore_as_json(run, remembered):
+    saved = run("backup", "all.backup", "--json").json
+    assert (saved["version"], saved["tenants"], saved["vectors"]) == (1, {"default": 3, "other": 1}, {})
+    restored = run("restore", "all.backup", "--home", "new", "--json").json
+    assert restored["tenants"] == saved["tenants"]
+    assert restored["created_at"] == saved["created_at"]
+    assert restored["aside"] is None
+
+
+def test_restore_refuses_and_force_keeps_aside(run, remembered):
+    run("backup", "all.backup")
+    run("remember", "Newer")
+    assert "--force" in run("restore", "all.backup", code=1).err
+    rows = dict(run("restore", "all.backup", "--force").rows)
+    assert "Newer" not in run("list").out
+    with closing(sqlite3.connect(rows["kept aside"])) as connection:
+        assert connection.execute("SELECT count(*) FROM memories").fetchone() == (5,)
+
+
+def test_restore_of_something_else(run, remembered, tmp_path):
+    run("export", "lines.ndjson")
+    assert "no backup of Scrubjay" in run("restore", "lines.ndjson", "--home", "new", code=1).err
+    assert not (tmp_path / "new").exists()
+
+
+def test_backup_of_nothing(run, tmp_path):
+    assert "not there" in run("backup", "all.backup", code=1).err
+    assert not (tmp_path / "all.backup").exists()
+
+
+def test_progress_is_shown_on_a_terminal(terminal, run, remembered):
+    assert "every row and vector is the same" in terminal("move", "--to", "sqlite:///new.db").out

@@ -1,0 +1,384 @@
+"""One file holds a whole installation: taken while others write, checked before it is used, restored on any profile."""
+
+import asyncio
+import gzip
+import json
+import sqlite3
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+
+import psycopg
+import pytest
+from test_move import alike, contents, path_of
+from whole_store import blocking, filled, told_by
+
+from scrubjay.errors import Conflict, InvalidInput, StoreUnavailable, Unsupported
+from scrubjay.settings import read_settings
+from scrubjay.testing import ToyEmbedder
+from scrubjay.wiring import back_up, restore_from
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "all.backup"
+
+
+def settings(setup):
+    return read_settings(records=setup.url)
+
+
+async def taken(setup, file, **options):
+    await filled(setup, **options)
+    return await blocking(back_up, settings(setup), file)
+
+
+@pytest.mark.parametrize("target", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("source", ["sqlite", "postgresql"])
+async def test_a_backup_of_one_profile_restores_on_the_other(new_setup, file, source, target):
+    old, new = new_setup(source), new_setup(target)
+    done = await taken(old, file, more=600)
+    new.clock.now = old.clock.now
+    restored = await blocking(restore_from, settings(new), file)
+    assert await contents(new.url) == await contents(old.url)
+    assert alike(await told_by(new)) == alike(await told_by(old))
+    assert dict(restored.carried.tenants) == done.manifest.outline.tenants
+    assert dict(restored.carried.vectors) == done.manifest.vectors
+    assert restored.aside is None
+
+
+async def test_the_file_says_what_is_in_it(new_setup, file):
+    done = await taken(new_setup("sqlite"), file)
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        header, *rows, seal = [json.loads(line) for line in lines]
+    assert (header["format"], header["version"], header["schema"]) == ("scrubjay-backup", 1, done.manifest.schema)
+    assert header["tenants"] == done.manifest.outline.tenants
+    assert header["memories"] == len(rows) == seal["memories"]
+    assert seal["vectors"] == {str(number): count for number, count in done.manifest.vectors.items()}
+    body = gzip.decompress(file.read_bytes())
+    assert seal["sha256"] == sha256(body[: body.rindex(b"\n", 0, -1) + 1]).hexdigest()
+    assert oct(file.stat().st_mode & 0o777) == "0o600"
+
+
+async def test_nothing_lies_beside_it(new_setup, file):
+    await taken(new_setup("sqlite"), file)
+    await blocking(restore_from, read_settings(home=file.parent / "new"), file)
+    assert [path.name for path in file.parent.iterdir() if path.is_file()] == [file.name]
+    assert [path.name for path in (file.parent / "new").iterdir()] == ["scrubjay.db"]
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+async def test_a_backup_is_one_moment_while_others_write(new_setup, file, kind):
+    """Each write replaces a value and counts up: at any moment exactly one is current, and none is skipped."""
+    old, new = new_setup(kind), new_setup("sqlite")
+    await filled(old, more=1200)
+    jay = await old.open(embedder=ToyEmbedder(version="2"))
+    stop = asyncio.Event()
+
+    async def write():
+        number = 0
+        while not stop.is_set():
+            await jay.remember(f"The counter is {number}", key="counter")
+            number += 1
+            await asyncio.sleep(0.01)
+        return number
+
+    writer = asyncio.create_task(write())
+    await asyncio.sleep(0.2)
+    await blocking(back_up, settings(old), file)
+    stop.set()
+    written = await writer
+    new.clock.now = old.clock.now
+    await blocking(restore_from, settings(new), file)
+    rows, _, _ = await contents(new.url)
+    counted = [row for row in rows if row.key == "counter"]
+    assert 0 < len(counted) < written
+    assert [row.content for row in counted] == [f"The counter is {number}" for number in range(len(counted))]
+    assert [row.superseded_at is None for row in counted] == [False] * (len(counted) - 1) + [True]
+    assert [one.superseded_by for one in counted[:-1]] == [one.id for one in counted[1:]]
+    restored = await new.open(embedder=ToyEmbedder(version="2"))
+    await restored.reindex()
+    assert await restored.check() == []
+
+
+async def test_a_purge_does_not_wait_for_a_backup(new_setup, file):
+    old = new_setup("sqlite")
+    await filled(old, more=600)
+    emptied = []
+
+    def look(done, total):
+        with closing(sqlite3.connect(path_of(old), timeout=0, isolation_level=None)) as connection:
+            emptied.append(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+
+    await blocking(back_up, settings(old), file, look)
+    assert len(emptied) > 1
+    assert not any(emptied)
+    assert [path.name for path in path_of(old).parent.iterdir() if path.name.startswith(".")] == []
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+async def test_a_store_that_is_not_empty_is_refused(new_setup, file, kind):
+    old, new = new_setup("sqlite"), new_setup(kind)
+    await taken(old, file)
+    jay = await new.open()
+    await jay.remember("Mine")
+    await jay.close()
+    with pytest.raises(Conflict, match=r"holds 1 memory already.*--force"):
+        await blocking(restore_from, settings(new), file)
+    jay = await new.open()
+    assert [memory.content for memory in await jay.list()] == ["Mine"]
+
+
+async def test_force_keeps_the_old_file_aside(new_setup, file):
+    old, new = new_setup("sqlite"), new_setup("sqlite")
+    await taken(old, file)
+    jay = await new.open()
+    await jay.remember("Mine")
+    await jay.close()
+    done = await blocking(restore_from, settings(new), file, force=True)
+    assert await contents(new.url) == await contents(old.url)
+    rows, _, entries = await contents(f"sqlite:///{done.aside}")
+    assert [row.content for row in rows] == ["Mine"]
+    assert len(entries[1]) == 1
+    assert Path(done.aside).name.startswith("scrubjay.db.backup-")
+
+
+async def test_force_keeps_the_old_tables_aside(new_setup, file):
+    old, new = new_setup("sqlite"), new_setup("postgresql")
+    await taken(old, file)
+    jay = await new.open()
+    await jay.remember("Mine")
+    await jay.close()
+    done = await blocking(restore_from, settings(new), file, force=True)
+    assert await contents(new.url) == await contents(old.url)
+    schema = done.aside.removeprefix("schema ")
+    with psycopg.connect(new.url, options=f"-c search_path={schema}") as connection:
+        assert connection.execute("SELECT content FROM memories").fetchall() == [("Mine",)]
+        assert connection.execute("SELECT count(*) FROM texts WHERE words @@ 'mine'::tsquery").fetchone() == (1,)
+    new.clock.now = old.clock.now
+    assert alike(await told_by(new)) == alike(await told_by(old))
+    with psycopg.connect(new.url) as connection:
+        connection.execute(f"DROP SCHEMA {schema} CASCADE")
+
+
+async def test_a_damaged_store_is_kept_aside_and_replaced(new_setup, file):
+    old, new = new_setup("sqlite"), new_setup("sqlite")
+    await taken(old, file)
+    path_of(new).parent.mkdir()
+    path_of(new).write_bytes(b"this was a store once" * 1000)
+    with pytest.raises(Conflict, match="damaged store"):
+        await blocking(restore_from, settings(new), file)
+    done = await blocking(restore_from, settings(new), file, force=True)
+    [aside] = path_of(new).parent.glob("scrubjay.db.backup-*")
+    assert str(aside) == done.aside
+    assert aside.read_bytes() == b"this was a store once" * 1000
+    assert await contents(new.url) == await contents(old.url)
+
+
+async def test_a_store_in_use_is_left_alone(new_setup, file):
+    old, new = new_setup("sqlite"), new_setup("sqlite")
+    await taken(old, file)
+    jay = await new.open()
+    await jay.remember("Mine")
+    with pytest.raises(Conflict, match="in use"):
+        await blocking(restore_from, settings(new), file, force=True)
+    assert [memory.content for memory in await jay.list()] == ["Mine"]
+    assert [path.name for path in path_of(new).parent.iterdir() if "restoring" in path.name] == []
+
+
+async def test_a_store_that_was_only_opened_is_empty(new_setup, file):
+    old, new = new_setup("sqlite"), new_setup("sqlite")
+    await taken(old, file)
+    await (await new.open()).close()
+    done = await blocking(restore_from, settings(new), file)
+    assert done.aside is None
+    assert await contents(new.url) == await contents(old.url)
+
+
+def truncated(content):
+    return content[: len(content) // 2]
+
+
+def without_its_seal(content):
+    lines = gzip.decompress(content).splitlines(keepends=True)
+    return gzip.compress(b"".join(lines[:-1]))
+
+
+def with_a_row_changed(content):
+    return gzip.compress(gzip.decompress(content).replace(b"Lives in Bonn", b"Lives in Kiel", 1))
+
+
+def with_a_row_less(content):
+    lines = gzip.decompress(content).splitlines(keepends=True)
+    return gzip.compress(b"".join(lines[:2] + lines[3:]))
+
+
+def with_a_byte_flipped(content):
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 0xFF]) + content[middle + 1 :]
+
+
+def with_more_behind_it(content):
+    return content + b"more"
+
+
+def newer(content):
+    return gzip.compress(gzip.decompress(content).replace(b'"version":1', b'"version":2', 1))
+
+
+def an_export(content):
+    return b'{"format":"scrubjay-memories","version":1}\n'
+
+
+def a_packed_export(content):
+    return gzip.compress(an_export(content))
+
+
+def nothing(content):
+    return b""
+
+
+DAMAGE = {
+    truncated: "damaged",
+    without_its_seal: "damaged",
+    with_a_row_changed: "damaged",
+    with_a_row_less: "damaged",
+    with_a_byte_flipped: "damaged",
+    with_more_behind_it: "damaged",
+    newer: "reads up to 1",
+    an_export: "no backup",
+    a_packed_export: "no backup",
+    nothing: "no backup",
+}
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """A backup, as bytes."""
+    import scrubjay
+
+    home = tmp_path_factory.mktemp("sound")
+    with scrubjay.open(home, embedder="none") as jay:
+        jay.remember_many([f"Lives in {city}" for city in ("Bonn", "Rome", "Oslo")])
+    back_up(read_settings(home=home), home / "all.backup")
+    return (home / "all.backup").read_bytes()
+
+
+@pytest.mark.parametrize("damage", DAMAGE, ids=lambda damage: damage.__name__)
+@pytest.mark.parametrize("force", [False, True])
+def test_what_is_no_sound_backup_changes_nothing(sound, file, damage, force):
+    import scrubjay
+
+    file.write_bytes(damage(sound))
+    home = file.parent / "home"
+    with scrubjay.open(home, embedder="none") as jay:
+        jay.remember("Mine")
+    before = (home / "scrubjay.db").read_bytes()
+    with pytest.raises(InvalidInput, match=DAMAGE[damage]) as raised:
+        restore_from(read_settings(home=home), file, force=force)
+    assert isinstance(raised.value, Unsupported) == (DAMAGE[damage] != "damaged")
+    assert str(file) in str(raised.value)
+    assert [path.name for path in home.iterdir()] == ["scrubjay.db"]
+    assert (home / "scrubjay.db").read_bytes() == before
+
+
+def test_any_byte_that_is_flipped_is_noticed(sound, file):
+    """But for the few of the header of gzip that say nothing about the content."""
+    unseen = []
+    for place in range(0, len(sound), 3):
+        file.write_bytes(sound[:place] + bytes([sound[place] ^ 0x55]) + sound[place + 1 :])
+        try:
+            restore_from(read_settings(home=file.parent / "none"), file)
+        except InvalidInput:
+            continue
+        unseen.append(place)
+        for left in (file.parent / "none").iterdir():
+            left.unlink()
+    assert set(unseen) <= set(range(4, 10))
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        restore_from(read_settings(home=tmp_path / "home"), tmp_path / "none")
+    assert not (tmp_path / "home").exists()
+
+
+def test_there_is_nothing_to_back_up(tmp_path):
+    with pytest.raises(StoreUnavailable, match="not there"):
+        back_up(read_settings(home=tmp_path / "home"), tmp_path / "file")
+    assert not (tmp_path / "file").exists()
+
+
+async def test_a_place_that_cannot_be_written(new_setup, tmp_path):
+    old = new_setup("sqlite")
+    await filled(old)
+    with pytest.raises(InvalidInput, match="cannot be written"):
+        await blocking(back_up, settings(old), tmp_path / "no" / "such" / "folder")
+
+
+async def test_a_backup_that_fails_leaves_the_one_before(new_setup, file):
+    old = new_setup("sqlite")
+    await taken(old, file, more=600)
+    before = file.read_bytes()
+
+    def fail(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await blocking(back_up, settings(old), file, fail)
+    assert file.read_bytes() == before
+    assert [path.name for path in file.parent.iterdir() if path.is_file()] == [file.name]
+
+
+async def test_the_same_content_makes_the_same_rows(new_setup, file):
+    old, new = new_setup("sqlite"), new_setup("postgresql")
+    await taken(old, file)
+    await blocking(restore_from, settings(new), file)
+    again = file.with_suffix(".again")
+    await blocking(back_up, settings(new), again)
+
+    def rows(path):
+        return gzip.decompress(path.read_bytes()).splitlines()[1:-1]
+
+    assert rows(again) == rows(file)
+
+
+async def test_a_restore_on_a_server_that_was_cut_short_goes_on(new_setup, file):
+    old, new = new_setup("sqlite"), new_setup("postgresql")
+    await taken(old, file, more=600)
+
+    def fail(done, total):
+        if done >= 500:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await blocking(restore_from, settings(new), file, progress=fail)
+    done = await blocking(restore_from, settings(new), file)
+    assert done.carried.before == 500
+    assert await contents(new.url) == await contents(old.url)
+
+
+async def test_a_restore_of_a_file_that_was_cut_short_leaves_nothing(new_setup, file):
+    old, new = new_setup("sqlite"), new_setup("sqlite")
+    await taken(old, file, more=600)
+
+    def fail(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await blocking(restore_from, settings(new), file, progress=fail)
+    assert list(path_of(new).parent.iterdir()) == []
+
+
+async def test_a_disk_that_writes_something_else_is_noticed(new_setup, file):
+    old, new = new_setup("sqlite"), new_setup("sqlite")
+    await taken(old, file, more=20)
+
+    def meddle(done, total):
+        if done == total // 2:
+            with closing(sqlite3.connect(f"{path_of(new)}.restoring")) as connection, connection:
+                connection.execute("UPDATE memories SET uses = 7 WHERE seq = 3")
+
+    with pytest.raises(Conflict, match="not the same on both sides"):
+        await blocking(restore_from, settings(new), file, progress=meddle)
+    assert not path_of(new).exists()

@@ -1,0 +1,61 @@
+"""Settings: read once, from names, the environment and a `.env` file, in this order; wrong ones are named."""
+
+from pathlib import Path
+
+import pytest
+
+from scrubjay.errors import Misconfigured
+from scrubjay.settings import Settings, read_settings
+
+
+@pytest.fixture(autouse=True)
+def empty_environment(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"SCRUBJAY_{name.upper()}", raising=False)
+
+
+def test_no_configuration_at_all_works():
+    settings = read_settings()
+    assert settings.records_url == f"sqlite:///{settings.home / 'scrubjay.db'}"
+    assert (settings.embedder, settings.vectors, settings.redact) == ("minilm", "embedded", True)
+
+
+def test_names_win_over_the_environment_and_that_over_the_file(tmp_path, monkeypatch):
+    (tmp_path / ".env").write_text("SCRUBJAY_TENANT=from-file\nSCRUBJAY_EMBEDDER=static\nOTHER_TOOL=1\n")
+    assert read_settings().tenant == "from-file"
+    monkeypatch.setenv("SCRUBJAY_TENANT", "from-environment")
+    assert (read_settings().tenant, read_settings().embedder) == ("from-environment", "static")
+    assert read_settings(tenant="given").tenant == "given"
+    assert read_settings(tenant=None).tenant == "from-environment"
+
+
+def test_the_home_folder_may_start_with_a_tilde(monkeypatch):
+    monkeypatch.setenv("HOME", "/somewhere")
+    assert read_settings(home="~/memory").records_url == "sqlite:////somewhere/memory/scrubjay.db"
+    assert read_settings(home=Path("here")).records_url.endswith("/here/scrubjay.db")
+
+
+def test_a_records_url_is_taken_as_it_is():
+    assert read_settings(records="postgresql://host/db").records_url == "postgresql://host/db"
+
+
+def test_every_wrong_setting_is_named_at_once(monkeypatch):
+    monkeypatch.setenv("SCRUBJAY_PORT", "many")
+    with pytest.raises(Misconfigured, match=r"SCRUBJAY_THREADS is 999.*SCRUBJAY_PORT is 'many'"):
+        read_settings(threads=999)
+
+
+def test_an_unknown_name_is_refused_with_the_known_ones():
+    with pytest.raises(Misconfigured, match=r"embeder: no such setting\. There are home, records"):
+        read_settings(embeder="static")
+
+
+def test_the_key_is_not_shown():
+    settings = read_settings(embedder_key="sk-very-secret")
+    assert "very-secret" not in repr(settings)
+    assert settings.embedder_key.get_secret_value() == "sk-very-secret"
+
+
+def test_every_setting_has_a_description():
+    assert all(field.description for field in Settings.model_fields.values())

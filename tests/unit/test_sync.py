@@ -1,0 +1,147 @@
+"""The blocking verbs: the same ones, from any thread, inside any event loop, and clearly closed when they are."""
+
+import asyncio
+import inspect
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from scrubjay.errors import Closed, InvalidInput, NotFound
+from scrubjay.service import Scrubjay
+from scrubjay.settings import read_settings
+from scrubjay.sync import SyncScrubjay
+from scrubjay.testing import ToyEmbedder
+from scrubjay.wiring import wire
+
+
+@pytest.fixture
+def jay(tmp_path):
+    settings = read_settings(home=tmp_path, background=False)
+    with SyncScrubjay(wire(settings, embedder=ToyEmbedder())).start() as jay:
+        yield jay
+
+
+def public(of):
+    return {name for name in vars(of) if not name.startswith("_")}
+
+
+def test_every_verb_is_there():
+    assert public(SyncScrubjay) == public(Scrubjay)
+
+
+@pytest.mark.parametrize("verb", sorted(public(Scrubjay)))
+def test_a_verb_has_the_same_signature_and_promise(verb):
+    blocking, awaited = getattr(SyncScrubjay, verb), getattr(Scrubjay, verb)
+    assert blocking.__doc__
+    assert list(inspect.signature(blocking).parameters) == list(inspect.signature(awaited).parameters)
+    assert not inspect.iscoroutinefunction(blocking)
+    assert blocking.__name__ == verb
+
+
+def test_the_verbs_work_without_awaiting(jay):
+    told = jay.remember("Prefers tabs", user="anna", key="indent", session="s")
+    jay.remember_many(["one", "two"], user="anna")
+    assert jay.get(told.id).content == "Prefers tabs"
+    assert jay.recall("tabs", user="anna")[0].memory.id == told.id
+    assert "tabs" in jay.context("tabs", user="anna").text
+    jay.update(told.id, importance=0.9)
+    assert len(jay.history(key="indent")) == 1
+    assert len(jay.around(told.id)) == 1
+    assert (jay.count(), len(jay.list()), jay.stats().memories) == (3, 3, 3)
+    assert jay.reindex() == 0
+    assert jay.sweep() == []
+    assert jay.check() == []
+    assert jay.forget(told.id, purge=True).ids == (told.id,)
+    lines = list(jay.export())
+    assert jay.import_lines(lines) == (0, 2)
+
+
+def test_errors_come_through(jay):
+    with pytest.raises(NotFound):
+        jay.get("unknown")
+    with pytest.raises(InvalidInput, match="importance"):
+        jay.remember("x", importance=7)
+    with pytest.raises(InvalidInput):
+        next(jay.export(colour="blue"))
+
+
+def test_many_threads_at_once(jay):
+    def work(number):
+        told = jay.remember(f"fact number {number}", user=f"u-{number % 4}")
+        found = jay.recall(f"number {number}", user=f"u-{number % 4}", limit=50)
+        return told.id in {hit.memory.id for hit in found}
+
+    with ThreadPoolExecutor(8) as threads:
+        assert all(threads.map(work, range(40)))
+    assert jay.count() == 40
+
+
+async def test_inside_a_running_event_loop(jay):
+    jay.remember("told inside a loop")
+    assert jay.count() == 1
+    assert await asyncio.to_thread(jay.count) == 1
+
+
+def test_an_export_is_made_line_by_line(jay):
+    jay.remember_many([f"fact {place}" for place in range(1_200)])
+    lines = jay.export()
+    assert inspect.isgenerator(lines)
+    assert '"format"' in next(lines)
+    assert "fact 0" in next(lines)
+    jay.forget(everything=True, purge=True)
+    # The first page was read; what was purged since is not given away.
+    assert len(list(lines)) == 499
+
+
+def test_a_view_of_another_tenant_shares_everything_but_the_memories(jay):
+    other = jay.for_tenant("acme")
+    other.remember("theirs")
+    assert (jay.count(), other.count()) == (0, 1)
+    assert "acme" in repr(other)
+
+
+def test_closing_twice_is_fine_and_nothing_works_after(tmp_path, recwarn):
+    jay = SyncScrubjay(wire(read_settings(home=tmp_path), embedder=ToyEmbedder())).start()
+    other = jay.for_tenant("acme")
+    jay.close()
+    jay.close()
+    other.close()
+    for closed in jay, other:
+        for verb in lambda jay: jay.remember("x"), lambda jay: jay.recall("x"), lambda jay: next(jay.export()):
+            with pytest.raises(Closed):
+                verb(closed)
+    assert [warning for warning in recwarn if "never awaited" in str(warning.message)] == []
+    assert not any(thread.name == "scrubjay" for thread in threading.enumerate())
+
+
+def test_closing_while_others_write_hangs_nobody(tmp_path):
+    jay = SyncScrubjay(wire(read_settings(home=tmp_path), embedder=ToyEmbedder())).start()
+    told = []
+
+    def write(number):
+        for step in range(1_000):
+            try:
+                told.append(jay.remember(f"fact {step} of {number}").id)
+            except Closed:
+                return
+
+    threads = [threading.Thread(target=write, args=(number,), daemon=True) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    while len(told) < 10:
+        time.sleep(0.001)
+    jay.close()
+    for thread in threads:
+        thread.join(20)
+        assert not thread.is_alive()
+    with SyncScrubjay(wire(read_settings(home=tmp_path), embedder=ToyEmbedder())).start() as again:
+        assert {one.id for one in again.list(limit=10_000)} >= set(told)
+
+
+def test_what_cannot_be_opened_leaves_no_thread_behind(tmp_path):
+    (tmp_path / "scrubjay.db").write_bytes(b"this is no database, not at all" * 100)
+    with pytest.raises(Exception, match="damaged"):
+        SyncScrubjay(wire(read_settings(home=tmp_path), embedder=ToyEmbedder())).start()
+    assert not any(thread.name == "scrubjay" for thread in threading.enumerate())
