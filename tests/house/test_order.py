@@ -100,3 +100,9 @@ def test_every_exception_from_a_rule_has_a_reason(root, tracked):
         if bare.search(line)
     ]
     assert not found, "say why, behind it:\n" + "\n".join(found)
+
+
+def test_no_two_test_files_have_one_name(root):
+    """Test folders are not packages, so pytest tells their files apart by name alone."""
+    names = [path.name for path in (root / "tests").rglob("test_*.py")]
+    assert sorted(name for name in set(names) if names.count(name) > 1) == []
