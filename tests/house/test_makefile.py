@@ -15,7 +15,8 @@ def makefile(root) -> str:
 
 
 def test_help_knows_every_target(root, makefile):
-    listed = subprocess.run(["make", "--no-print-directory", "help"], cwd=root, capture_output=True, text=True, check=True).stdout
+    command = ["make", "--no-print-directory", "help"]
+    listed = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
     assert {line.split()[0] for line in listed.splitlines()} == set(TARGET.findall(makefile))
 
 
