@@ -9,8 +9,8 @@ Each recall is timed beside the same question to the script, one after the other
 
 import argparse
 import asyncio
+import gc
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -20,6 +20,7 @@ import venv
 from pathlib import Path
 
 import numpy as np
+import psutil
 from by_hand import ByHand
 from rich.console import Console
 from rich.progress import track
@@ -118,6 +119,11 @@ def install_size() -> float:
         return sum(file.stat().st_size for file in files) / 1e6
 
 
+def resident() -> float:
+    """Megabytes that this process holds now."""
+    return psutil.Process().memory_info().rss / 1e6
+
+
 def megabytes(folder: Path) -> float:
     return sum(file.stat().st_size for file in folder.glob("scrubjay.db*")) / 1e6
 
@@ -127,13 +133,13 @@ async def recall_at(size: int, model: Embedder, folder: Path, asked: int) -> dic
     users = [place % USERS for place in range(size)]
     stretched = Stretched(model)
     await stretched.learn(texts)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     hand = ByHand(folder / "by-hand.db")
     hand.add(texts, users, np.array([stretched.known[text] for text in texts]))
+    items = [{"content": text, "user": f"u-{user}"} for text, user in zip(texts, users, strict=True)]
+    before = resident()
     service = wire(read_settings(home=folder, background=False), embedder=stretched)
     answers: dict[str, dict[str, float]] = {}
     async with service as jay:
-        items = [{"content": text, "user": f"u-{user}"} for text, user in zip(texts, users, strict=True)]
         began = time.perf_counter()
         await jay.remember_many(items)
         stored = size / (time.perf_counter() - began)
@@ -162,10 +168,12 @@ async def recall_at(size: int, model: Embedder, folder: Path, asked: int) -> dic
                 "ratio": statistics.median(ours) / statistics.median(theirs),
                 "stored/s": stored,
             }
+        gc.collect()
+        after = resident()
     hand.close()
     answers["whole"] = {
         "disk MB": megabytes(folder),
-        "memory MB": (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e3,
+        "memory MB": after - before,
     }
     return answers
 

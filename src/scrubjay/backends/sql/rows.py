@@ -21,6 +21,7 @@ COLUMNS = [
 """What `Reader.memory` takes, in its order."""
 
 _SCOPES_HELD = 100_000
+_TRUST = {trust.value: trust for trust in Trust}
 
 
 def rows() -> Select[Any]:
@@ -73,12 +74,12 @@ class Reader:
             key=key,
             data=data or {},
             importance=importance,
-            trust=Trust(trust),
+            trust=_TRUST[trust],
             source=source,
             author=author,
             reason=reason,
-            derived_from=tuple(UUID(one) for one in derived_from or ()),
-            redacted=tuple(redacted or ()),
+            derived_from=tuple(map(UUID, derived_from)) if derived_from else (),
+            redacted=tuple(redacted) if redacted else (),
             scope=self._scopes[scope_id],
             position=position,
             created_at=created_at,
