@@ -26,11 +26,16 @@ def reconcile(draft: Memory, known: Known) -> Decision:
                 "Use `update` to change it, or another id"
             )
         return Decision(outcome="unchanged", memory=known.same_id)
-    if known.same_words is not None and known.same_words.valid_from <= draft.valid_from and draft.valid_to is None:
-        return Decision(outcome="unchanged", memory=known.same_words)
-    if draft.key is None:
-        return Decision(outcome="stored", memory=draft, opens=(draft,))
-    return _into_timeline(draft, known.same_key)
+    same = known.same_words
+    if same is not None and draft.valid_to is None and (same.valid_from <= draft.valid_from or _at_once(draft, same)):
+        return Decision(outcome="unchanged", memory=same)
+    if draft.key is not None:
+        return _into_timeline(draft, known.same_key)
+    if same is not None and draft.valid_to is None:
+        # The same, but since earlier than we believed.
+        closed = same.closed(draft.created_at, because=CORRECTED, by=draft.id)
+        return Decision(outcome="superseded", memory=draft, closes=(closed,), opens=(draft,))
+    return Decision(outcome="stored", memory=draft, opens=(draft,))
 
 
 def correct(draft: Memory, known: Known, *, old: Memory) -> Decision:
@@ -39,6 +44,11 @@ def correct(draft: Memory, known: Known, *, old: Memory) -> Decision:
     others = [memory for memory in known.same_key if memory.id != old.id]
     decision = _into_timeline(draft, others) if draft.key else Decision(outcome="stored", memory=draft, opens=(draft,))
     return replace(decision, outcome="superseded", closes=(*closes, *decision.closes))
+
+
+def _at_once(draft: Memory, stored: Memory) -> bool:
+    """Whether two spoke of their own present at nearly the same time, and the later one was stored first."""
+    return draft.valid_from == draft.created_at and stored.valid_from == stored.created_at
 
 
 def _says_the_same(draft: Memory, stored: Memory) -> bool:

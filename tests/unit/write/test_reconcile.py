@@ -153,6 +153,24 @@ def test_known_words_told_of_an_earlier_time_are_news():
     assert decision.memory.valid_to == day(5)
 
 
+@pytest.mark.parametrize("key", [None, "city"])
+def test_the_same_told_at_once_by_two_is_one_memory_whoever_is_stored_first(key):
+    later = NOW + timedelta(microseconds=9)
+    stored = a_memory("Rome", key=key, created_at=later, valid_from=later)
+    draft = a_memory("Rome", key=key, created_at=NOW, valid_from=NOW)
+    decision = reconcile(draft, Known(same_key=(stored,) if key else (), same_words=stored))
+    assert (decision.outcome, decision.memory, decision.opens) == ("unchanged", stored, ())
+
+
+def test_known_words_without_a_key_told_of_an_earlier_time_replace_what_was_believed():
+    stored = a_memory("Rome", created_at=day(5), valid_from=day(5))
+    draft = a_memory("Rome", created_at=day(6), valid_from=day(2))
+    decision = reconcile(draft, Known(same_words=stored))
+    assert decision.outcome == "superseded"
+    assert [one.id for one in decision.closes] == [stored.id]
+    assert decision.opens == (draft,)
+
+
 def test_a_correction_closes_the_old_version_and_says_so():
     old = a_memory("Lives in Bon", key="city")
     draft = a_memory("Lives in Bonn", key="city", created_at=day(1), valid_from=old.valid_from)
