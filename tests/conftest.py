@@ -1,6 +1,7 @@
 """Real servers for the tests that ask for them. None starts before the first test that does; all stop at the end."""
 
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -67,6 +68,9 @@ desk_key = pytest.StashKey[Desk]()
 
 
 def pytest_configure(config):
+    # In the background of a shell the tests ignore Ctrl-C; the programs that they start must not inherit that.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         config.stash[desk_key] = Desk()
 

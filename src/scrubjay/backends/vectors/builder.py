@@ -4,7 +4,6 @@ from collections.abc import Collection
 from threading import Event, Lock, Thread, current_thread
 from typing import TYPE_CHECKING
 
-import structlog
 from sqlalchemy import Connection
 
 from scrubjay.backends.sql.database import Database
@@ -13,11 +12,12 @@ from scrubjay.backends.vectors.graph import Graph, Source, build, source_of
 from scrubjay.backends.vectors.partition import Partition
 from scrubjay.backends.vectors.snapshots import Snapshots
 from scrubjay.errors import Unavailable
+from scrubjay.logs import logger
 
 if TYPE_CHECKING:
     from usearch.index import Index
 
-log = structlog.get_logger("scrubjay.vectors")
+log = logger("vectors")
 
 
 class Builder:

@@ -5,14 +5,14 @@ from contextlib import suppress
 from threading import Event, Lock, Thread, current_thread
 from typing import Any, Final
 
-import structlog
 from sqlalchemy import Connection, NullPool, create_engine, text
 from sqlalchemy.exc import DBAPIError
 
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.vectors.pgvector_tables import BUILDER, Shape, graph_name, table_of
+from scrubjay.logs import logger
 
-log = structlog.get_logger("scrubjay.vectors")
+log = logger("vectors")
 
 LINKS: Final = 16
 """How many neighbours a vector of the graph has on each layer."""
