@@ -33,6 +33,14 @@ class Settings(BaseSettings):
         ),
     ] = "embedded"
     vectors_key: Annotated[SecretStr, Field(description="The API key for the vector engine.")] = SecretStr("")
+    working: Annotated[
+        SecretStr,
+        Field(
+            description="Redis for working memory, the shared embedding cache and events between processes: "
+            "`redis://`, `rediss://`, `redis+sentinel://HOST:PORT,HOST:PORT/MASTER` or `redis+cluster://HOST:PORT`. "
+            "Empty: the record store serves."
+        ),
+    ] = SecretStr("")
     language: Annotated[
         str,
         Field(pattern="^[a-z_]+$", description="The language whose word endings PostgreSQL knows: any it can stem."),

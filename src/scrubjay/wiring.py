@@ -8,6 +8,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from scrubjay.core import Parts
 from scrubjay.errors import InvalidInput, Misconfigured
 from scrubjay.jobs.backup import Backup, Manifest
 from scrubjay.jobs.backup import back_up as write_backup
@@ -55,17 +56,20 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
         reopen=partial(_reopened, settings),
         clock=utc_now,
     )
-    return Scrubjay(
+    parts = Parts(
         stores=stores,
         index=index,
         redactor=SecretRedactor() if settings.redact else None,
         tokens=cache(partial(tokens_of, settings.tokenizer)),
         clock=utc_now,
+        names={"records": database.name, "embedder": settings.embedder},
+        bytes_on_disk=database.bytes_on_disk,
+    )
+    return Scrubjay(
+        parts=parts,
         tenant=settings.tenant,
         prepare=partial(migrate, database, language=settings.language),
         background=settings.background,
-        names={"records": database.name, "embedder": settings.embedder},
-        bytes_on_disk=database.bytes_on_disk,
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 INNER = ("errors", "logs", "model", "ports")
-CORE = (*INNER, "write", "read", "memories", "jobs", "service")
+CORE = (*INNER, "write", "read", "core", "memories", "jobs", "service")
 
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "errors": (),
@@ -16,9 +16,10 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "settings": ("errors", "model"),
     "write": INNER,
     "read": INNER,
-    "memories": (*INNER, "write", "read"),
-    "jobs": (*INNER, "write", "read"),
-    "service": (*INNER, "write", "read", "memories", "jobs"),
+    "core": (*INNER, "write", "read"),
+    "memories": (*INNER, "write", "read", "core"),
+    "jobs": (*INNER, "write", "read", "core", "memories"),
+    "service": (*INNER, "write", "read", "core", "memories", "jobs"),
     "sync": CORE,
     "backends": INNER,
     "models": INNER,

@@ -14,6 +14,7 @@ from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.sql.records import SqlRecords
 from scrubjay.backends.sql.texts import SqlTexts
 from scrubjay.backends.vectors.embedded import EmbeddedVectors
+from scrubjay.core import Parts
 from scrubjay.errors import EmbedderUnavailable, StoreUnavailable
 from scrubjay.models.tokens import tokens_of
 from scrubjay.ports import Stores
@@ -68,17 +69,15 @@ class Setup:
         embedder = None if words_only else embedder or ToyEmbedder()
         stores, prepare = self._stores(vectors or (lambda engine: engine))
         known = {model.identity: model for model in models}
-        jay = Scrubjay(
+        parts = Parts(
             stores=stores,
             index=Index(stores=stores, embedder=embedder, reopen=known.get, clock=self.clock),
             redactor=SecretRedactor() if redactor else None,
             tokens=tokens,
             clock=self.clock,
-            tenant=tenant,
-            prepare=prepare,
-            background=False,
             names={"records": self.url, "embedder": "toy"},
         )
+        jay = Scrubjay(parts=parts, tenant=tenant, prepare=prepare, background=False)
         return await self._closing.enter_async_context(jay)
 
     def _stores(self, wrapped):

@@ -62,7 +62,7 @@ def test_without_a_model_words_are_all_there_is():
 
 def test_a_model_of_ones_own_takes_the_place_of_the_configured():
     jay = wire(read_settings(), embedder=ToyEmbedder())
-    assert jay._index.embedder.identity.provider == "toy"
+    assert jay.parts.index.embedder.identity.provider == "toy"
 
 
 def test_the_tenant_comes_from_the_settings():

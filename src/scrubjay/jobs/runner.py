@@ -5,9 +5,9 @@ import contextlib
 import time
 from typing import Final
 
-from scrubjay.jobs.uses import Uses
 from scrubjay.logs import logger
 from scrubjay.write.index import Index
+from scrubjay.write.uses import Uses
 
 log = logger("jobs")
 

@@ -1,0 +1,119 @@
+"""What finds memories, by words and by meaning, and which embedding models have vectors. All of it derived."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol
+from uuid import UUID
+
+from scrubjay.model import Filter, Generation, GenerationState, Identity, Scope
+
+if TYPE_CHECKING:
+    from scrubjay.ports.models import Matrix
+
+
+class Generations(Protocol):
+    """Which embedding models have vectors. At most one generation is active, also among concurrent processes."""
+
+    async def generations(self) -> list[Generation]:
+        """Return all, oldest first."""
+
+    async def add(self, identity: Identity, *, state: GenerationState, at: datetime) -> Generation:
+        """Return the generation of this identity, added in this state unless it is there already, in any state.
+
+        One that is to be active while another is, is added as building: there is one active generation.
+        """
+
+    async def switch(self, number: int, *, at: datetime, leaving: GenerationState = "retired") -> None:
+        """Make this generation the active one and give the one that was active the other state, at once."""
+
+    async def drop(self, number: int) -> None:
+        """Forget a generation that is not active. Raises Conflict when it is. Its number is not used again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """A memory that an index found."""
+
+    id: UUID
+    score: float
+    """For words: BM25 or alike, above 0. For meaning: cosine similarity, -1 to 1."""
+    start: int = 0
+    stop: int | None = None
+    """The part of the content that was found; a stop of None means all of it."""
+
+
+class Texts(Protocol):
+    """Search by words, best first. Derived from the records."""
+
+    async def match(self, terms: Sequence[str], filter: Filter, *, now: datetime, limit: int) -> list[Match]:
+        """Return the memories with any of the terms that the filter admits. Rare terms, and more of them, count more.
+
+        Terms are words as `model.words.terms_of` gives them; inflected forms of English words match each other. When
+        hardly anything is found, a term that nobody wrote may be taken for the nearest word that somebody did.
+        """
+
+    async def rebuild(self) -> int:
+        """Build the index again from the records; return how many memories are in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """The vectors of one memory, one for each part of its text, with what a search filters by."""
+
+    id: UUID
+    scope: Scope
+    kind: str
+    live: bool
+    """Whether it is believed and open to default searches; the others only answer questions about the past."""
+    since: datetime
+    until: datetime | None
+    """When it stops holding: the earlier of `valid_to` and `expires_at`."""
+    spans: tuple[tuple[int, int], ...]
+    vectors: "Matrix" = field(hash=False, compare=False)
+    """One row for each span, of unit length."""
+
+
+class Vectors(Protocol):
+    """Search by meaning. Derived from the records, and never asked whether something is true."""
+
+    async def upsert(self, generation: int, entries: Sequence[Entry]) -> None:
+        """Store the entries in this generation; an entry whose id is there replaces it whole. Safe to repeat."""
+
+    async def retire(self, ids: Sequence[UUID]) -> None:
+        """Note in every generation that these are not live any more. Unknown ids are ignored."""
+
+    async def remove(self, ids: Sequence[UUID]) -> None:
+        """Delete these from every generation, for good. Unknown ids are ignored."""
+
+    async def search(
+        self,
+        generation: int,
+        vector: "Matrix",
+        filter: Filter,
+        *,
+        now: datetime,
+        limit: int,
+        among: Sequence[UUID] | None = None,
+    ) -> list[Match]:
+        """Return the nearest memories, best first, each once, with its best part.
+
+        Only what the filter's scope and kinds admit. With `among`, only those ids, in whatever state; without it, only
+        live ones that hold now. All of this applies before the limit. Other parts of the filter are the caller's,
+        who turns them into `among`.
+        """
+
+    async def count(self, generation: int) -> int:
+        """Count the memories that have vectors in this generation."""
+
+    async def missing(self, generation: int, ids: Sequence[UUID]) -> list[UUID]:
+        """Return those of these that have no vector in this generation, in the order asked."""
+
+    async def traces(self, ids: Sequence[UUID]) -> int:
+        """Count how many of these have any vector in any generation."""
+
+    async def drop(self, generation: int) -> None:
+        """Delete a whole generation."""
+
+    async def shut(self) -> None:
+        """Let go of files and connections. Safe to call twice."""

@@ -1,0 +1,143 @@
+"""The truth: rows that are written, read and closed, and the words in them."""
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeAlias
+from uuid import UUID
+
+from scrubjay.model import Filter, Memory, Order, Outcome, Remembered, Scope
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What the store already believes that bears on a memory about to be written. All in the memory's own scope."""
+
+    same_id: Memory | None = None
+    """Stored under the same id, in any state and any scope of the tenant."""
+    same_key: tuple[Memory, ...] = ()
+    """Believed under the same key, oldest validity first; empty when the memory has no key."""
+    same_words: Memory | None = None
+    """Believed and open-ended, with the same fingerprint."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What to write for one memory that was told."""
+
+    outcome: Outcome
+    memory: Memory
+    """The one that now stands for what was told: new, or known before."""
+    closes: tuple[Memory, ...] = ()
+    """Known memories that are no longer believed, as they have to be stored now."""
+    opens: tuple[Memory, ...] = ()
+    """New rows to store: `memory` among them, unless it was known before."""
+
+
+Decide: TypeAlias = Callable[[Memory, Known], Decision]
+"""A pure function: the same answer for the same arguments, however often it is called."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How many memories a scope holds."""
+
+    current: int
+    versions: int
+    scopes: int
+    kinds: dict[str, int]
+    """Of the current ones."""
+
+
+class Records(Protocol):
+    """The only truth. Every index can be thrown away and built again from here."""
+
+    async def write(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
+        """Ask `decide` about each draft in turn and store what it says, all drafts or none, in one transaction.
+
+        A draft sees what the drafts before it did; the answers are the memories as the whole batch leaves them. Of one
+        scope, at most one believed and open-ended memory has a given key, and at most one a given fingerprint: also
+        among concurrent writers, who wait or start over, and `decide` is then called again. A memory with a session
+        and no position gets the highest one there plus 1, or 0. What is closed is stored as given. Durable on return.
+        Raises IdTaken when an id to open is stored already, in any tenant, and Conflict when a decision contradicts
+        what is believed.
+        """
+
+    async def load(self, memories: Sequence[Memory]) -> int:
+        """Store exactly these rows, all or none, and say how many were new. A row whose id is stored is left alone.
+
+        Of two rows with one id, the first counts. Raises Conflict when a row contradicts what is believed.
+        """
+
+    async def get(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
+        """Return those that a reader in the scope sees, in any state, in the order asked. Missing ids are left out."""
+
+    async def find(
+        self, filter: Filter, *, now: datetime, limit: int, order: Order = "newest", after: UUID | None = None
+    ) -> list[Memory]:
+        """Return matching memories in the order they were stored, newest or oldest first, after the one named.
+
+        After one that is not stored there is nothing.
+        """
+
+    def scan(self, filter: Filter, *, now: datetime, batch: int = 500) -> AsyncIterator[list[Memory]]:
+        """Stream every matching memory, oldest first, a batch at a time, without holding a transaction in between."""
+
+    async def among(self, filter: Filter, *, now: datetime, limit: int) -> list[UUID] | None:
+        """Return the ids of all matching memories, newest first, or None when there are more than the limit."""
+
+    async def count(self, filter: Filter, *, now: datetime) -> Counts:
+        """Count what lies in the scope; `current` and `kinds` count what matches, `versions` every row of the scope."""
+
+    async def versions(self, scope: Scope, *, id: UUID | None = None, key: str | None = None) -> list[Memory]:
+        """Return the versions that a reader in the scope sees, oldest first.
+
+        By key: all that ever had it. By id: the memory, what it replaced and what replaced it, all the way, with what
+        was replaced together with it.
+        """
+
+    async def neighbours(self, scope: Scope, memory: Memory, *, before: int, after: int) -> list[Memory]:
+        """Return the believed memories just before and after it in its own session, in order, without itself."""
+
+    async def close(self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str) -> list[Memory]:
+        """Stop believing those that the scope holds and that are believed; return them as they now are, as asked."""
+
+    async def adjust(
+        self,
+        scope: Scope,
+        id: UUID,
+        *,
+        importance: float | None = None,
+        expires_at: datetime | None = None,
+    ) -> Memory | None:
+        """Change how one memory is kept, not what it says; None when the scope does not hold it. Clears its mark."""
+
+    async def touch(self, scope: Scope, ids: Sequence[UUID], *, at: datetime) -> None:
+        """Count one more use of each that a reader in the scope sees. Losing this count in a crash is allowed."""
+
+    async def derived(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
+        """Return what was made from these, directly or through others, in the scope's tenant; `ids` are left out."""
+
+    async def purge(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
+        """Delete the rows that the scope holds, for good, and return their ids.
+
+        No trace is left in this store: no word in the text index, no other row that names them.
+        """
+
+    async def pending(self, generation: int, *, limit: int) -> list[Memory]:
+        """Return memories of every tenant, oldest first, that are not marked as indexed with this generation."""
+
+    async def backlog(self, generation: int) -> int:
+        """Count what `pending` would return without a limit."""
+
+    async def mark(self, ids: Sequence[UUID], generation: int | None) -> list[UUID]:
+        """Note that these are indexed with this generation, or with none. Return those that are not stored."""
+
+    async def unmark(self, generation: int) -> int:
+        """Clear the mark of every memory that is indexed with this generation; return how many those were."""
+
+    async def check(self) -> list[str]:
+        """Look the store over, thoroughly; return one sentence per fault found."""
+
+    async def shut(self) -> None:
+        """Let go of files and connections. Safe to call twice."""

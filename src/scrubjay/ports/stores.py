@@ -1,0 +1,32 @@
+"""What one memory is made of."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TypeAlias
+
+from scrubjay.model import Generation
+from scrubjay.ports.indexes import Generations, Texts, Vectors
+from scrubjay.ports.models import Embedder
+from scrubjay.ports.records import Records
+
+Clock: TypeAlias = Callable[[], datetime]
+"""Tells the time, aware and in UTC."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """The generation that answers now, and the model to ask it with."""
+
+    generation: Generation
+    embedder: Embedder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stores:
+    """The stores that one memory is made of. One object may serve as several of them."""
+
+    records: Records
+    generations: Generations
+    texts: Texts
+    vectors: Vectors
