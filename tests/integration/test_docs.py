@@ -1,16 +1,20 @@
 """The documentation is true: its Python is executed and its commands are run, page by page, on a store of their own.
 
 Every block of Python and of console runs unless a comment says `no test` just before it. A command that must not run
-needs a reason there: `<!-- no test: installs -->`.
+needs a reason there: `<!-- no test: installs -->`. Variables that a page exports hold until its end, and the servers it
+names on localhost are real ones of the test run.
 """
 
 import os
 import re
+import shlex
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -20,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("tutorial", "howto", "explanation")
 PAGES = [ROOT / "README.md", *(page for name in FOLDERS for page in sorted((ROOT / "docs" / name).glob("*.md")))]
 BLOCK = re.compile(
-    r"(?:<!-- no test(?P<excuse>: [^>]+?)? -->\s*\n)?^```(?P<language>python|console)\n(?P<text>.*?)^```",
+    r"(?:<!-- no test(?P<excuse>: [^>]+?)? -->\s*\n)?^```(?P<language>python|console|sh|bash)\n(?P<text>.*?)^```",
     re.MULTILINE | re.DOTALL,
 )
 EXCUSE = re.compile(r"<!-- no test(?P<why>: [^>]+?)? -->\s*\n```(?P<language>\w+)")
@@ -54,11 +58,11 @@ def environment(home: Path) -> dict[str, str]:
     return plain | {"SCRUBJAY_HOME": str(home), "PATH": path}
 
 
-def run(command: list[str], page: Path, tmp_path: Path) -> subprocess.CompletedProcess[str]:
+def run(command: list[str], page: Path, tmp_path: Path, **variables: str) -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
         command,
         cwd=tmp_path,
-        env=environment(tmp_path / "home"),
+        env=environment(tmp_path / "home") | variables,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -69,10 +73,28 @@ def run(command: list[str], page: Path, tmp_path: Path) -> subprocess.CompletedP
     return done
 
 
+@pytest.fixture
+def servers(postgres_database, server_url, redis_url):
+    """For each address that pages name, how to get a real one that is empty."""
+    return {
+        "postgresql://localhost/scrubjay": postgres_database,
+        "qdrant://localhost:6333": lambda: f"qdrant://{urlsplit(server_url('qdrant')).netloc}?prefix={uuid.uuid4()}",
+        "redis://localhost:6379": lambda: redis_url,
+        "chroma://localhost:8000": lambda: f"chroma://{urlsplit(server_url('chroma')).netloc}",
+    }
+
+
+def on_real_servers(program, servers):
+    for address, made in servers.items():
+        if address in program:
+            program = program.replace(address, made())
+    return program
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if name_of(page) not in FILES], ids=name_of)
-def test_a_page_is_true(page, tmp_path):
+def test_a_page_is_true(page, servers, tmp_path):
     script = tmp_path / "page.py"
-    script.write_text(program_of(page), encoding="utf-8")
+    script.write_text(on_real_servers(program_of(page), servers), encoding="utf-8")
     done = run([sys.executable, "-u", script.name], page, tmp_path)
     check_what_is_shown(script.read_text(encoding="utf-8"), done.stdout, page)
 
@@ -82,13 +104,20 @@ def program_of(page: Path) -> str:
     program = ""
     for block in blocks_of(page):
         text = block.text
-        if block.language == "console":
+        if block.language != "python":
             commands = [line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ ")]
-            assert commands, f"{name_of(page)}:{block.line}: a console block shows commands behind `$ `"
+            assert commands, f"{name_of(page)}:{block.line}: a block of commands shows them behind `$ `"
             shell = ["bash", "-euxo", "pipefail", "-c", "\n".join(commands)]
-            text = f"import subprocess; subprocess.run({shell!r}, check=True)\n"
+            left = f"os.environ.update({exported(commands)!r})"
+            text = f"import os, subprocess; subprocess.run({shell!r}, check=True); {left}\n"
         program += "\n" * (block.line - program.count("\n")) + text
     return program
+
+
+def exported(commands: list[str]) -> dict[str, str]:
+    """The variables that these commands leave to the ones after them."""
+    words = [word for line in commands if line.startswith("export ") for word in shlex.split(line)[1:]]
+    return dict(word.split("=", 1) for word in words)
 
 
 def check_what_is_shown(program: str, printed: str, page: Path) -> None:
@@ -155,6 +184,7 @@ def test_blocks_are_found(tmp_path):
     )
     assert [(block.language, block.text, block.line) for block in blocks_of(page)] == [
         ("python", "a = 1\n", 1),
+        ("sh", "c\n", 10),
         ("console", "$ e\n", 17),
     ]
 
