@@ -7,7 +7,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format types unit integration conformance migrations doors house demo bench-core \
+.PHONY: help setup run test lint format types unit integration conformance migrations doors house demo bench-core bench-backends \
         services fetch reference model docs-svg constraints hooks clean
 
 help: ## List what can be made
@@ -79,6 +79,9 @@ hooks: setup ## Check every commit before it is made
 
 bench-core: setup ## Measure what the core claims
 	$(BIN)/python benchmarks/core/run.py
+
+bench-backends: setup ## Measure every profile with the same memories and questions
+	$(BIN)/python benchmarks/backends/run.py
 
 model: setup ## Make the bundled embedding model again from its published weights
 	$(BIN)/python -m venv .cache/minilm

@@ -1,11 +1,12 @@
-"""Real PostgreSQL with pgvector, Redis and Qdrant on loopback, for tests. No container engine, no root needed.
+"""Real PostgreSQL with pgvector, Redis, Qdrant and Chroma on loopback, for tests. No container engine, no root needed.
 
-    python scripts/services.py up      start all three, print their URLs, stop on Ctrl-C
+    python scripts/services.py up      start all four, print their URLs, stop on Ctrl-C
     python scripts/services.py fetch   only download what is not here yet
 
-A running server is used instead when its URL is in SCRUBJAY_TEST_POSTGRES, SCRUBJAY_TEST_REDIS or SCRUBJAY_TEST_QDRANT.
-QDRANT_URL is understood too, and QDRANT_BIN names another Qdrant program to start.
-Started by root, the servers run as `nobody`: PostgreSQL refuses root, and the others need no more.
+A running server is used instead when its URL is in SCRUBJAY_TEST_POSTGRES, SCRUBJAY_TEST_REDIS, SCRUBJAY_TEST_QDRANT or
+SCRUBJAY_TEST_CHROMA. QDRANT_URL is understood too, and QDRANT_BIN names another Qdrant program to start.
+Started by root, the servers run as `nobody`: PostgreSQL refuses root, and the others need no more. Chroma is run by the
+Python of the development install, which may lie in root's home; it stays with its user.
 """
 
 import contextlib
@@ -27,7 +28,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, NoReturn, Self
 
-from fetch import ServerError, postgres_home, qdrant_program, redis_program
+from fetch import ServerError, chroma_packages, postgres_home, qdrant_program, redis_program
 
 READY_SECONDS = 30
 STOP_SECONDS = 10
@@ -68,6 +69,10 @@ class Server(ABC):
         """Variables for the command, beside those of this process."""
         return {}
 
+    def user(self) -> dict[str, Any]:
+        """The arguments of subprocess that say as whom it runs."""
+        return _as_server_user()
+
     @property
     def folder(self) -> Path:
         """The folder of this run; the server can write to `data` in it."""
@@ -79,6 +84,13 @@ class Server(ABC):
     def data(self) -> Path:
         """Where the server keeps its files."""
         return self.folder / "data"
+
+    @property
+    def pid(self) -> int:
+        """The process, for those who stop it, freeze it or look at what it takes."""
+        if self._process is None:
+            raise ServerError(f"{self.name} was not started")
+        return self._process.pid
 
     def start(self) -> str:
         """Start it, wait until it answers, and return its URL. Raises ServerError with the server's log."""
@@ -137,7 +149,7 @@ class Server(ABC):
         self._folder = new_folder(self.name)
         self._folder.chmod(0o755)
         self.data.mkdir(mode=0o700)
-        user = _as_server_user()
+        user = self.user()
         if user:
             os.chown(self.data, user["user"], user["group"])
 
@@ -158,7 +170,7 @@ class Server(ABC):
                 # Ctrl-C in the terminal reaches the tests only, which then stop the servers in order.
                 start_new_session=True,
                 preexec_fn=_follow_parent(self.goodbye),  # noqa: PLW1509 -- one system call, and no locks are taken
-                **_as_server_user(),
+                **self.user(),
             )
 
     def _wait_until_ready(self) -> bool:
@@ -286,7 +298,41 @@ class Qdrant(Server):
             return False
 
 
-SERVERS: dict[str, type[Server]] = {server.name: server for server in (Postgres, Redis, Qdrant)}
+class Chroma(Server):
+    """Chroma, over REST. Every test makes collections under names of its own."""
+
+    name = "chroma"
+    goodbye = signal.SIGINT
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def prepare(self) -> None:
+        self._packages = chroma_packages()
+
+    def command(self) -> list[str]:
+        # What the command `chroma` does, without the second that its imports take.
+        run = "import sys, chromadb_rust_bindings as chroma; chroma.cli(['chroma', *sys.argv[1:]])"
+        return [
+            sys.executable, "-c", run, "run", "--path", str(self.data), "--host", "127.0.0.1", "--port", str(self.port)
+        ]  # fmt: skip
+
+    def environment(self) -> dict[str, str]:
+        return {"PYTHONPATH": str(self._packages)}
+
+    def user(self) -> dict[str, Any]:
+        return {}
+
+    def is_ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/api/v2/heartbeat", timeout=1) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, OSError):
+            return False
+
+
+SERVERS: dict[str, type[Server]] = {server.name: server for server in (Postgres, Redis, Qdrant, Chroma)}
 
 
 class Services:
@@ -370,7 +416,7 @@ def main(arguments: list[str]) -> int:
     """Run the command line; return the exit code."""
     match arguments:
         case ["fetch"]:
-            for found in (postgres_home(), redis_program(), qdrant_program()):
+            for found in (postgres_home(), redis_program(), qdrant_program(), chroma_packages()):
                 print(found)
         case ["up"]:
             with Services() as services:
