@@ -48,7 +48,13 @@ def test_the_readme_works_as_it_stands(server):
 
 def test_operations(client):
     assert client.get("/healthz").json() == {"status": "alive"}
-    assert client.get("/readyz").json() == {"status": "ready", "stores": {"records": "ok", "vectors": "ok"}}
+    ready = client.get("/readyz").json()
+    assert (ready["status"], ready["pending"]) == ("ready", 0)
+    assert {part: store["state"] for part, store in ready["stores"].items()} == {
+        "records": "up",
+        "vectors": "up",
+        "embedder": "up",
+    }
     assert client.get("/version").json() == {"version": __version__}
 
 

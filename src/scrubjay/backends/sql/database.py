@@ -4,17 +4,22 @@ import asyncio
 import functools
 import random
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from scrubjay.errors import Closed, Misconfigured, StoreDamaged, StoreUnavailable
+from scrubjay.backends.breaker import Breaker
+from scrubjay.backends.sql.watch import NoAnswer, Watch
+from scrubjay.errors import Closed, Misconfigured, StoreDamaged, StoreUnavailable, Unavailable
+from scrubjay.model import StoreHealth
 
 T = TypeVar("T")
 
@@ -29,10 +34,26 @@ STATEMENT_SECONDS: Final = 30
 
 LOCK_SECONDS: Final = 10
 CONNECT_SECONDS: Final = 5
+"""How long connecting may take; `connect_timeout` in the URL says otherwise. A call that takes longer is watched."""
+
+SILENT_SECONDS: Final = 15
+"""How long a network may swallow everything before a connection counts as broken."""
+
+RESTART_SECONDS: Final = 1.0
+"""How long a transaction whose connection broke before its commit is started over: a restarted server is soon back."""
+
+PAUSE: Final = 0.25
+MOST_PAUSE: Final = 10.0
+"""The first and the longest time for which a server that is down is not asked."""
+
+PING_SECONDS: Final = 1.0
+
 IDLE_SECONDS: Final = 60
 """How long a transaction may do nothing: a process that was stopped in the middle of one must not block the others."""
 
 _RACES: Final = frozenset({"23505", "40001", "40P01"})  # unique violation, serialization failure, deadlock
+
+_OUTAGES: Final = ("08", "53300", "57P")  # connection trouble, too many of them, shutting down or starting
 
 _REMEDIES: Final = {
     "sqlite": "Check that it is there and writable",
@@ -47,11 +68,17 @@ class Raced(Exception):
 
 
 class Database:
-    """SQLite or PostgreSQL behind three verbs: `read`, `write` (durable on return) and `note` (a crash may lose it)."""
+    """SQLite or PostgreSQL behind three verbs: `read`, `write` (durable on return) and `note` (a crash may lose it).
+
+    Each raises StoreUnavailable within a bounded time when the database cannot answer. A PostgreSQL that is down or
+    frozen is left alone for a short while, in which everybody is told so at once, and is used again when it is back.
+    """
 
     def __init__(self, url: str, *, statement_seconds: float = STATEMENT_SECONDS) -> None:
         self.url = _parsed(url)
         self._patience: float | None = None
+        self._watch: Watch | None = None
+        self._breaker: Breaker | None = None
         self.dialect = self.url.get_backend_name()
         if self.dialect == "sqlite":
             self._engine = _sqlite_engine(self.url, synchronous="FULL")
@@ -65,6 +92,9 @@ class Database:
             # The same connections, but a transaction sees nothing that was committed after its first look.
             self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ")
             self._patience = 2 * statement_seconds
+            self._watch = Watch(self._engine, seconds=_connect_seconds(self.url), name=self.name)
+            # One failure is enough: it has been tried again already, or has taken long.
+            self._breaker = Breaker(self.name, failures=1, pause=PAUSE, most_pause=MOST_PAUSE, is_outage=_is_outage)
             self._writers = self._readers = ThreadPoolExecutor(8, "scrubjay-sql")
         self._shut = False
 
@@ -84,6 +114,16 @@ class Database:
     def name(self) -> str:
         """The URL without its password, for people."""
         return self.url.set(drivername=self.dialect).render_as_string(hide_password=True)
+
+    @property
+    def health(self) -> StoreHealth:
+        """What is known of it, without asking it. A file is up as long as nobody says otherwise."""
+        return self._breaker.health if self._breaker is not None else StoreHealth(name=self.name, state="up")
+
+    async def ping(self) -> None:
+        """Return as soon as it answers. Raises StoreUnavailable when it does not, within seconds."""
+        ask = functools.partial(Connection.exec_driver_sql, statement="SELECT 1")
+        await self._run(self._readers, self._reading, ask, immediate=False, doubt=PING_SECONDS)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run a function that only reads, on one snapshot."""
@@ -136,7 +176,12 @@ class Database:
         if self._shut:
             return
         self._shut = True
-        await asyncio.to_thread(self._close)
+        closing = asyncio.ensure_future(asyncio.to_thread(self._close))
+        if self._watch is not None:
+            # Threads that wait on a frozen server are freed once it is found to be.
+            with suppress(StoreUnavailable):
+                await self._watch.over(asyncio.shield(closing))
+        await closing
 
     def _close(self) -> None:
         for executor in {self._writers, self._readers}:
@@ -152,32 +197,78 @@ class Database:
         *,
         immediate: bool,
         patient: bool = False,
+        doubt: float | None = None,
     ) -> T:
         if self._shut:
             raise Closed
-        transaction = functools.partial(self.transact, engine, work, immediate=immediate)
-        answer = asyncio.get_running_loop().run_in_executor(executor, transaction)
-        try:
-            # The server ends what takes too long by itself; one that is frozen cannot.
-            return await asyncio.wait_for(answer, None if patient else self._patience)
-        except TimeoutError as error:
-            raise StoreUnavailable(
-                f"{self.name} has not answered for {self._patience:.0f} seconds. "
-                "Check that the server runs and is not overloaded; what was being written may or may not be stored"
-            ) from error
 
-    def transact(self, engine: Engine | None, work: Callable[[Connection], T], *, immediate: bool) -> T:
-        """Run one transaction on this thread; used directly only before the event loop has a say."""
-        for attempt in range(TRIES):
+        async def call() -> T:
+            given_up = threading.Event()
+            transaction = functools.partial(self.transact, engine, work, immediate=immediate, given_up=given_up)
+            answer = asyncio.get_running_loop().run_in_executor(executor, transaction)
+            if self._watch is None:
+                return await answer
+            try:
+                return await self._watch.over(answer, patience=None if patient else self._patience, seconds=doubt)
+            finally:
+                given_up.set()
+
+        return await (call() if self._breaker is None else self._breaker.call(call))
+
+    def transact(
+        self,
+        engine: Engine | None,
+        work: Callable[[Connection], T],
+        *,
+        immediate: bool,
+        given_up: threading.Event | None = None,
+    ) -> T:
+        """Run one transaction on this thread; used directly only before the event loop has a say.
+
+        Once it was given up by whoever waited for it, it is not committed any more.
+        """
+        began, races = time.monotonic(), 0
+        while races < TRIES:
+            committing = False
             try:
                 with translated(self.name), (engine or self._engine).connect() as connection:
                     connection.execution_options(scrubjay_immediate=immediate)
                     with connection.begin():
-                        return work(connection)
+                        answer = work(connection)
+                        self._check_wanted(given_up)
+                        committing = immediate
+                    return answer
             except Raced:
                 # Full jitter, so that writers who met once do not meet again.
-                time.sleep(random.uniform(0, min(0.5, 0.005 * 2**attempt)))  # noqa: S311 -- not for secrecy
+                time.sleep(random.uniform(0, min(0.5, 0.005 * 2**races)))  # noqa: S311 -- not for secrecy
+                races += 1
+            except StoreUnavailable as error:
+                if not self._is_broken(error):
+                    raise
+                if committing:
+                    raise StoreUnavailable(f"{error}. What was being written may or may not be stored") from error
+                if time.monotonic() - began > RESTART_SECONDS:
+                    raise
+                time.sleep(random.uniform(0.05, 0.3))  # noqa: S311 -- not for secrecy
         raise StoreUnavailable(f"{self.name}: {TRIES} tries lost a race with other writers. Try again")
+
+    def _check_wanted(self, given_up: threading.Event | None) -> None:
+        if given_up is not None and given_up.is_set():
+            raise StoreUnavailable(f"{self.name} answered too late: nothing was written. Try again")
+
+    def _is_broken(self, error: StoreUnavailable) -> bool:
+        """Whether the connection to a server broke, or there was none: a new one may do."""
+        return self._breaker is not None and _is_outage(error)
+
+
+def _is_outage(error: Unavailable) -> bool:
+    """Whether the server is not there, rather than busy, too slow for one statement or of another version."""
+    cause = error.__cause__
+    if isinstance(cause, StoreUnavailable):
+        return _is_outage(cause)
+    if isinstance(cause, DBAPIError):
+        return (getattr(cause.orig, "sqlstate", None) or "08").startswith(_OUTAGES)
+    return isinstance(cause, NoAnswer)
 
 
 @contextmanager
@@ -196,6 +287,8 @@ def translated(name: str) -> Iterator[None]:
             remedy = _REMEDIES.get(code or "") or _REMEDIES[name.partition(":")[0]]
             raise StoreUnavailable(f"{name} cannot be used: {message}. {remedy}") from error
         raise
+    except PoolTimeout as error:
+        raise StoreUnavailable(f"{name}: all connections are in use. Try again when it is less busy") from error
 
 
 def _parsed(url: str) -> URL:
@@ -244,6 +337,13 @@ def _sqlite_engine(url: URL, *, synchronous: str) -> Engine:
     return engine
 
 
+def _connect_seconds(url: URL) -> int:
+    given = str(url.query.get("connect_timeout", CONNECT_SECONDS))
+    if not given.isdecimal() or not 1 <= int(given) <= 600:
+        raise Misconfigured(f"connect_timeout of records is {given!r}: use whole seconds from 1 to 600")
+    return int(given)
+
+
 def _postgresql_engine(url: URL, statement_seconds: float) -> Engine:
     options = {
         "statement_timeout": round(statement_seconds * 1000),
@@ -264,7 +364,11 @@ def _postgresql_engine(url: URL, statement_seconds: float) -> Engine:
             pool_pre_ping=True,
             pool_timeout=30,
             connect_args={
-                "connect_timeout": CONNECT_SECONDS,
+                "connect_timeout": _connect_seconds(url),
+                "tcp_user_timeout": SILENT_SECONDS * 1000,
+                "keepalives_idle": SILENT_SECONDS,
+                "keepalives_interval": 5,
+                "keepalives_count": 3,
                 "application_name": "scrubjay",
                 # Of two that are the same the last one counts: what the URL says.
                 "options": f"{ours} {given if isinstance(given, str) else ' '.join(given)}".strip(),

@@ -5,7 +5,7 @@ import socket
 from contextlib import suppress
 from ipaddress import ip_address
 
-from scrubjay.errors import Misconfigured
+from scrubjay.errors import Misconfigured, StoreUnavailable
 from scrubjay.settings import Settings
 from scrubjay.wiring import wire
 
@@ -14,9 +14,10 @@ def serve(settings: Settings) -> None:
     """Serve until a signal says stop; requests under way are finished first.
 
     Raises Misconfigured when the address is not this machine's own, the port is taken, or the extra is missing; and
-    whatever keeps the store from opening.
+    whatever keeps the store from opening, unless it is a server that may come back.
     """
     try:
+        from scrubjay.doors.http.opening import may_come_back  # noqa: PLC0415 -- with the next one
         from scrubjay.doors.http.server import run  # noqa: PLC0415 -- FastAPI is an extra
     except ModuleNotFoundError as error:
         raise Misconfigured(
@@ -24,7 +25,12 @@ def serve(settings: Settings) -> None:
         ) from error
     with _listener(settings) as listener:
         # Opened once before, so that a store that cannot be opened is one clear error and not a server's traceback.
-        asyncio.run(_open_once(settings))
+        try:
+            asyncio.run(_open_once(settings))
+        except StoreUnavailable as error:
+            # A database on a server may be back at any moment: until then, requests are answered with a 503.
+            if not may_come_back(settings, error):
+                raise
         with suppress(KeyboardInterrupt):
             run(settings, listener)
 

@@ -189,11 +189,43 @@ class Health(BaseModel):
     status: Literal["alive"] = "alive"
 
 
+class Store(BaseModel):
+    """How one store or model is doing."""
+
+    name: str = Field(description="Its address, or its kind.", examples=["qdrant://127.0.0.1:6333"])
+    state: Literal["up", "down", "unknown"]
+    since: datetime | None = Field(default=None, description="Since when, as far as this process knows.")
+    milliseconds: float | None = Field(default=None, description="How long it took to answer.")
+    error: str | None = Field(default=None, description="Why it is down.")
+    retry: datetime | None = Field(default=None, description="It is not asked before this moment.")
+    remedy: str | None = Field(default=None, description="What still works, and what to do.")
+
+    @classmethod
+    def of(cls, store: model.StoreHealth) -> Self:
+        """All that is known."""
+        return cls(
+            name=store.name,
+            state=store.state,
+            since=store.since,
+            milliseconds=round(store.milliseconds, 2) if store.milliseconds is not None else None,
+            error=store.error or None,
+            retry=store.retry,
+            remedy=store.remedy or None,
+        )
+
+
 class Readiness(BaseModel):
     """Whether requests can be served, and how well."""
 
-    status: Literal["ready", "degraded"]
-    stores: dict[str, str] = Field(examples=[{"records": "ok", "vectors": "ok"}])
+    status: Literal["ready", "degraded", "down"]
+    stores: dict[str, Store]
+    pending: int | None = Field(default=None, description="Memories that wait to be indexed by meaning.")
+
+    @classmethod
+    def of(cls, health: model.Health) -> Self:
+        """Every store."""
+        stores = {part: Store.of(store) for part, store in health.stores.items()}
+        return cls(status=health.state, stores=stores, pending=health.pending)
 
 
 class Version(BaseModel):

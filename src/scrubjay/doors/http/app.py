@@ -3,12 +3,13 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse
 
 from scrubjay import __version__
 from scrubjay.doors.http import answers, pages
 from scrubjay.doors.http.guard import Guard
+from scrubjay.doors.http.opening import Opening
 from scrubjay.doors.http.problems import RESPONSES, Problem, translate_errors
 from scrubjay.doors.http.routes import Jay, router
 from scrubjay.settings import Settings
@@ -18,14 +19,16 @@ _ABOUT = """Memory for AI agents: what, where and when.
 
 Every error is a problem detail (RFC 9457) whose `detail` names the field, the value and the remedy."""
 
+_READINESS = {**RESPONSES, 503: {"description": "The records are down.", "model": answers.Readiness}}
+
 
 def application(settings: Settings) -> FastAPI:
     """Build the service for these settings. The memory opens when it starts and closes when it stops."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with wire(settings) as jay:
-            app.state.jay = jay
+        app.state.opening = opening = Opening(wire(settings), settings)
+        async with opening.kept():
             yield
 
     app = FastAPI(
@@ -54,14 +57,18 @@ def _add_operations(app: FastAPI) -> None:
         """Answer without asking any store."""
         return answers.Health()
 
-    @app.get("/readyz", tags=["operations"], summary="Can it serve?", responses=RESPONSES)
-    async def readyz(jay: Jay) -> answers.Readiness:
-        """Ask every store. Degraded still answers, from words alone if need be; a store that is down is a 503."""
-        stats = await jay.stats()
-        waiting = f"{stats.pending} memories wait to be indexed" if stats.pending else "ok"
-        return answers.Readiness(
-            status="degraded" if stats.pending else "ready", stores={"records": "ok", "vectors": waiting}
-        )
+    @app.get(
+        "/readyz", tags=["operations"], summary="Can it serve?", responses=_READINESS, response_model_exclude_none=True
+    )
+    async def readyz(request: Request, response: Response) -> answers.Readiness:
+        """Ask every store and model, within seconds. Degraded still serves: from words alone if need be.
+
+        Without its records nothing can be served: that is a 503, with the same body.
+        """
+        found = answers.Readiness.of(await request.app.state.opening.health())
+        if found.status == "down":
+            response.status_code = 503
+        return found
 
     @app.get("/version", tags=["operations"], summary="Which version is it?", responses=RESPONSES)
     async def version() -> answers.Version:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, TypeAlias, cast
 from fastapi import APIRouter, Body, Depends, Path, Query, Request, Response
 
 from scrubjay.doors.http import answers, bodies
+from scrubjay.doors.http.opening import Opening
 from scrubjay.doors.http.problems import RESPONSES
 from scrubjay.service import Scrubjay
 
@@ -12,8 +13,13 @@ router = APIRouter(prefix="/memory", tags=["memory"], responses=RESPONSES)
 
 
 def memory_of(request: Request) -> Scrubjay:
-    """The memory that this request may use. The one place that decides the tenant."""
-    return cast("Scrubjay", request.app.state.jay)
+    """The memory that this request may use. The one place that decides the tenant.
+
+    Raises StoreUnavailable while it is not open yet.
+    """
+    opening = cast("Opening", request.app.state.opening)
+    opening.check_open()
+    return opening.jay
 
 
 Jay: TypeAlias = Annotated[Scrubjay, Depends(memory_of)]

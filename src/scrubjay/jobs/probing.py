@@ -1,0 +1,75 @@
+"""Ask every store and model whether it is there: for whoever looks after the memory, and to notice who is back."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from scrubjay.errors import Unavailable
+from scrubjay.model import StoreHealth
+from scrubjay.ports import Embedder, Guarded, Probe
+
+PROBE_SECONDS: Final = 5.0
+"""How long a part may take to say that it is there. Each has shorter limits of its own."""
+
+_LATER: Final = "Writes are kept, recall answers from words, and what waits is indexed when it is back"
+_REMEDIES: Final = {
+    "records": "Nothing can be stored or found until it is back; nothing is half-written. "
+    "See docs/runbooks/postgres-down.md",
+    "vectors": f"{_LATER}. See docs/runbooks/qdrant-down.md",
+    "embedder": f"{_LATER}. See docs/howto/choose-an-embedder.md",
+    "working": "The record store keeps working memory meanwhile. See docs/runbooks/redis-down.md",
+}
+
+
+class InProcess:
+    """A part that cannot be away, as long as this process runs."""
+
+    async def ping(self) -> None:
+        """Return at once."""
+
+
+class Embedding:
+    """A model of this process: it is there when it has embedded something. The first time, it is loaded for that."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._works = False
+
+    async def ping(self) -> None:
+        """Return at once when it has worked before: nobody takes it away."""
+        if not self._works:
+            await self._embedder.embed(["ping"])
+            self._works = True
+
+
+async def look(part: str, probe: Probe, *, name: str) -> StoreHealth:
+    """Ask one part, within a bounded time; one that is known to be down, and not due again, is not asked."""
+    began = time.perf_counter()
+    error = ""
+    try:
+        async with asyncio.timeout(PROBE_SECONDS):
+            await probe.ping()
+    except Unavailable as trouble:
+        error = str(trouble)
+    except TimeoutError:
+        error = f"{name} did not answer within {PROBE_SECONDS:g} seconds"
+    took = (time.perf_counter() - began) * 1000
+    known = probe.health if isinstance(probe, Guarded) else StoreHealth(name=name, state="unknown")
+    if error:
+        return replace(known, state="down", error=known.error or error, remedy=_REMEDIES.get(part, ""))
+    return replace(known, state="up", error="", retry=None, milliseconds=took)
+
+
+async def find_down(probes: Mapping[str, Probe]) -> set[str]:
+    """Name the parts that are down. Those among them that are due are asked, and are not named if they are back."""
+    guarded = {part: probe for part, probe in probes.items() if isinstance(probe, Guarded)}
+    for probe in guarded.values():
+        if probe.health.state == "down":
+            # Returns at once with an error while the guard makes a pause; a failure is in its health.
+            try:
+                await probe.ping()
+            except Unavailable:
+                continue
+    return {part for part, probe in guarded.items() if probe.health.state == "down"}

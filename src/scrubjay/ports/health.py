@@ -1,0 +1,36 @@
+"""How to ask a store or a model whether it is there, and how to leave one alone that is not."""
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol, TypeVar, runtime_checkable
+
+from scrubjay.model import StoreHealth
+
+T = TypeVar("T")
+
+
+@runtime_checkable
+class Probe(Protocol):
+    """Something that may be down."""
+
+    async def ping(self) -> None:
+        """Return as soon as it answers. Raises an Unavailable when it does not, within a few seconds."""
+
+
+@runtime_checkable
+class Guarded(Probe, Protocol):
+    """Something that is left alone for a while when it is down."""
+
+    @property
+    def health(self) -> StoreHealth:
+        """What is known of it, without asking it."""
+
+
+class Guard(Protocol):
+    """Stands before something that may be down, and spares everybody the wait while it is."""
+
+    @property
+    def health(self) -> StoreHealth:
+        """What is known of it, without asking it."""
+
+    async def call(self, work: Callable[[], Awaitable[T]]) -> T:
+        """Do the work, or raise an Unavailable at once while it would be in vain."""

@@ -1,0 +1,159 @@
+"""A real Qdrant that falls, freezes, restarts or is not there: nothing that was told is lost, and recall answers."""
+
+import asyncio
+import uuid
+
+import pytest
+from faulty_servers import FaultyQdrant, Stopwatch, eventually, running
+
+import scrubjay
+from scrubjay.jobs import runner
+
+RECOVERY_SECONDS = 15
+"""A pause of at most 4 seconds, a look, and slow machines."""
+
+
+@pytest.fixture(scope="module")
+def qdrant():
+    with running(FaultyQdrant) as server:
+        yield server
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def stores(request, tmp_path, qdrant, postgres_database):
+    qdrant.mend()
+    yield {
+        "home": tmp_path,
+        "embedder": "static",
+        "records": postgres_database() if request.param == "postgresql" else "",
+        "vectors": f"qdrant://{qdrant.url.removeprefix('http://')}?prefix=test-{uuid.uuid4().hex}&timeout=3",
+    }
+    qdrant.mend()
+
+
+@pytest.fixture(autouse=True)
+def quick_looks(monkeypatch):
+    monkeypatch.setattr(runner, "TICK", 0.1)
+
+
+async def tell(jay, prefix, count=5):
+    return [(await jay.remember(f"{prefix} deploy number {place}")).id for place in range(count)]
+
+
+async def check_whole(jay, ids):
+    """What was acknowledged is all there, and nothing else; each is indexed by words and by meaning."""
+    stats = await jay.stats()
+    assert (stats.memories, stats.versions, stats.vectors, stats.pending) == (len(ids), len(ids), len(ids), 0)
+    assert {memory.id for memory in await jay.list(limit=1_000)} == set(ids)
+    assert {hit.memory.id for hit in await jay.recall("deploy number", limit=100, mode="words")} == set(ids)
+    found = await jay.recall("deploy number", limit=100, mode="meaning")
+    assert ({hit.memory.id for hit in found}, found.degraded) == (set(ids), ())
+    assert await jay.check() == []
+
+
+async def is_drained(jay):
+    health = await jay.health()
+    return health.state == "ready" and health.pending == 0
+
+
+async def test_one_memory_through_every_fault(stores, qdrant):
+    """In one go, since a collection takes longer to make than most faults last."""
+    async with scrubjay.open_async(**stores) as jay:
+        ids = await tell(jay, "before")
+        for fault in (falls_and_rises, restarts_between_two_calls, freezes_before_a_recall, freezes_before_a_write):
+            ids += await fault(jay, qdrant, len(ids))
+            await eventually(lambda: is_drained(jay), within=RECOVERY_SECONDS)
+            await check_whole(jay, ids)
+
+
+async def falls_and_rises(jay, qdrant, there):
+    qdrant.fall()
+    with Stopwatch() as watch:
+        ids = await tell(jay, "fallen")
+        hits = await jay.recall("deploy number", limit=100)
+    assert watch.seconds < 3
+    assert (len(hits), hits.degraded) == (there + 5, ("vectors",))
+    health = await jay.health()
+    assert (health.state, health.stores["vectors"].state, health.stores["records"].state) == ("degraded", "down", "up")
+    assert "cannot be reached" in health.stores["vectors"].error
+    assert health.pending == 5
+    qdrant.rise()
+    return ids
+
+
+async def restarts_between_two_calls(jay, qdrant, there):
+    qdrant.fall()
+    qdrant.rise()
+    hits = await jay.recall("deploy number", limit=100)
+    assert (len(hits), hits.degraded) == (there, ()), "nobody notices"
+    return await tell(jay, "restarted")
+
+
+async def freezes_before_a_recall(jay, qdrant, there):
+    with qdrant.frozen():
+        with Stopwatch() as first:
+            hits = await jay.recall("deploy number", limit=100)
+        assert first.seconds < 2.5, "the first recall waits for the deadline of a search, not for that of a write"
+        assert (len(hits), hits.degraded) == (there, ("vectors",))
+        with Stopwatch() as others:
+            many = await asyncio.gather(*(jay.recall("deploy number", limit=100) for _ in range(20)))
+            ids = await tell(jay, "frozen")
+        assert all((len(one), one.degraded) == (there, ("vectors",)) for one in many)
+        assert others.seconds < 1.5, "nobody pays for it again, but perhaps for one ping"
+    return ids
+
+
+async def freezes_before_a_write(jay, qdrant, there):
+    with qdrant.frozen():
+        with Stopwatch() as first:
+            ids = await tell(jay, "frozen again", count=1)
+        assert first.seconds < 4, "one write waits for the timeout of the URL"
+        with Stopwatch() as others:
+            ids += await tell(jay, "still frozen", count=4)
+            hits = await jay.recall("deploy number", limit=100)
+        assert others.seconds < 2
+        assert (len(hits), hits.degraded) == (there + 5, ("vectors",))
+    return ids
+
+
+@pytest.mark.parametrize("stores", ["sqlite"], indirect=True)
+async def test_what_is_forgotten_meanwhile_is_not_found_afterwards(stores, qdrant):
+    qdrant.fall()
+    async with scrubjay.open_async(**stores) as jay:
+        [kept, gone] = await tell(jay, "without", count=2)
+        qdrant.rise()
+        await eventually(lambda: is_drained(jay), within=RECOVERY_SECONDS)
+        qdrant.fall()
+        await jay.forget(gone)
+        qdrant.rise()
+        await eventually(lambda: is_drained(jay), within=RECOVERY_SECONDS)
+        found = await jay.recall("deploy number", limit=100, mode="meaning")
+        assert ([hit.memory.id for hit in found], found.degraded) == ([kept], ())
+        assert await jay.check() == []
+
+
+async def test_down_at_the_start(stores, qdrant):
+    qdrant.fall()
+    async with scrubjay.open_async(**stores) as jay:
+        with Stopwatch() as watch:
+            ids = await tell(jay, "without")
+            hits = await jay.recall("deploy number", limit=100)
+        assert watch.seconds < 4
+        assert (len(hits), hits.degraded) == (5, ("vectors",))
+        qdrant.rise()
+        await eventually(lambda: is_drained(jay), within=RECOVERY_SECONDS)
+        await check_whole(jay, ids)
+
+
+@pytest.mark.parametrize("stores", ["sqlite"], indirect=True)
+async def test_closing_does_not_wait_for_a_frozen_engine(stores, qdrant):
+    jay = await scrubjay.open_async(**stores).start()
+    ids = await tell(jay, "before")
+    with qdrant.frozen():
+        ids += await tell(jay, "without", count=1)
+        with Stopwatch() as watch:
+            await jay.close()
+    assert watch.seconds < 4
+    async with scrubjay.open_async(**stores) as jay:
+        await eventually(lambda: is_drained(jay), within=RECOVERY_SECONDS)
+        await check_whole(jay, ids)
