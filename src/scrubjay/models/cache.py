@@ -2,33 +2,50 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scrubjay.model import Identity
-from scrubjay.ports import Calibrated, Embedder
+from scrubjay.ports import Calibrated, Embedder, SharedVectors
 
 if TYPE_CHECKING:
     from scrubjay.ports import Matrix
 
 
 class Cached:
-    """An embedder that remembers the vectors of the texts it met last. Safe to share between tasks and threads."""
+    """An embedder that remembers the vectors of the texts it met last. Safe to share between tasks and threads.
+
+    What it does not remember, it looks up among those that processes share, if there are such, before it asks the
+    embedder behind.
+    """
 
     calibrate: Callable[[float], float]
     """There only when the embedder behind is calibrated, so that this one is if that one is."""
 
-    def __init__(self, embedder: Embedder, *, size: int = 4096) -> None:
+    def __init__(self, embedder: Embedder, *, size: int = 4096, shared: SharedVectors | None = None) -> None:
         self._embedder = embedder
+        self._shared = shared
         self._size = size
         self._rows: OrderedDict[tuple[bool, str], Matrix] = OrderedDict()
         self._lock = threading.Lock()
         self.hits = 0
         """Texts whose vector was remembered, or was asked for twice in one call."""
         self.misses = 0
-        """Texts that had to be embedded."""
+        """Texts whose vector was not remembered here."""
+        self.shared = 0
+        """Of these, texts whose vector another process had left."""
         if isinstance(embedder, Calibrated):
             self.calibrate = embedder.calibrate
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many texts were remembered, found among what is shared, and embedded, since it was opened."""
+        return {"remembered": self.hits, "shared": self.shared, "embedded": self.misses - self.shared}
+
+    @property
+    def behind(self) -> Embedder:
+        """The embedder whose vectors these are."""
+        return self._embedder
 
     @property
     def identity(self) -> Identity:
@@ -51,19 +68,48 @@ class Cached:
         found = self._recall(texts, question=question)
         missing = [text for text in dict.fromkeys(texts) if text not in found]
         if missing:
-            rows = await self._embedder.embed(missing, question=question)
-            found.update(zip(missing, rows, strict=True))
-            self._keep(missing, rows, question=question)
+            learnt = await self._learn(missing, question=question)
+            found.update(learnt)
+            self._keep(learnt, question=question)
 
         import numpy as np  # noqa: PLC0415  # whoever embeds has imported it by now
 
         return np.stack([found[text] for text in texts])
 
-    async def shut(self) -> None:
-        """Forget all vectors and shut the embedder behind."""
+    async def forget(self, texts: Sequence[str]) -> None:
+        """Remember nothing of these texts, also where other processes look. Raises StoreUnavailable."""
+        with self._lock:
+            for text in texts:
+                self._rows.pop((True, text), None)
+                self._rows.pop((False, text), None)
+        if self._shared is not None and texts:
+            await self._shared.remove(self.identity, texts)
+
+    def clear(self) -> None:
+        """Remember nothing at all in this process."""
         with self._lock:
             self._rows.clear()
+
+    async def shut(self) -> None:
+        """Forget all vectors, and shut the embedder behind and what is shared."""
+        self.clear()
         await self._embedder.shut()
+        if self._shared is not None:
+            await self._shared.shut()
+
+    async def _learn(self, texts: Sequence[str], *, question: bool) -> "dict[str, Matrix]":
+        """The vectors of texts that are not remembered: those that are shared, and the rest from the model."""
+        # A model on a server is not known for certain before its first answer tells its dimensions.
+        shared = self._shared if self.identity.dimensions else None
+        found = await shared.get(self.identity, texts, question=question) if shared is not None else {}
+        self.shared += len(found)
+        missing = [text for text in texts if text not in found]
+        if missing:
+            rows = await self._embedder.embed(missing, question=question)
+            found.update(zip(missing, rows, strict=True))
+            if self._shared is not None:
+                await self._shared.put(self.identity, missing, rows, question=question)
+        return found
 
     def _recall(self, texts: Sequence[str], *, question: bool) -> "dict[str, Matrix]":
         distinct = dict.fromkeys(texts)
@@ -75,9 +121,9 @@ class Cached:
             self.hits += len(texts) - len(distinct) + len(found)
         return found
 
-    def _keep(self, texts: Sequence[str], rows: "Matrix", *, question: bool) -> None:
+    def _keep(self, rows: "Mapping[str, Matrix]", *, question: bool) -> None:
         with self._lock:
-            for text, row in zip(texts, rows, strict=True):
+            for text, row in rows.items():
                 # A copy: a row of a large batch would keep the whole batch in memory.
                 self._rows[question, text] = row.copy()
                 self._rows.move_to_end((question, text))

@@ -1,0 +1,43 @@
+"""Look a Redis or Valkey over: its version, and settings that would lose what is kept in it."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from scrubjay.backends.redis.connection import RedisConnection
+from scrubjay.model import Finding
+
+LEAST: Final = (6, 2)
+"""The first that has the commands that working memory is made of."""
+
+
+class RedisInspection:
+    """The `Inspected` port for Redis and Valkey."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    async def inspect(self, *, fix: bool = False) -> list[Finding]:  # noqa: ARG002 -- its settings are its owner's
+        """Look over the version and the settings."""
+        connection = RedisConnection(self._url)
+        try:
+            said: Any = await connection.call(lambda client: client.info())
+        finally:
+            await connection.shut()
+        # A cluster answers once for each node.
+        nodes = list(said.values()) if connection.is_cluster else [said]
+        return [finding for node in nodes for finding in _findings(node)]
+
+
+def _findings(node: Mapping[str, Any]) -> list[Finding]:
+    about = "Valkey" if "valkey_version" in node else "Redis"
+    # Valkey says with which Redis it is compatible, and that is what counts here.
+    compatible = str(node.get("redis_version", "0"))
+    version = str(node.get("valkey_version", compatible))
+    number = tuple(int(part) for part in compatible.split(".")[:2] if part.isdigit())
+    least = ".".join(map(str, LEAST))
+    found = [Finding(about=about, said=version, remedy=f"use Redis {least} or newer" if number < LEAST else "")]
+    policy = str(node.get("maxmemory_policy", "noeviction"))
+    if int(node.get("maxmemory", 0)) and policy.startswith("allkeys"):
+        remedy = "use a policy of the kind volatile-, or one server for this and another for what may be lost"
+        found.append(Finding(about=about, said=f"it may throw away anything ({policy})", remedy=remedy))
+    return found

@@ -1,0 +1,58 @@
+"""Say what happened once it is committed: one event for each place, with ids and never with content."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Final
+
+from scrubjay.model import Generation, Memory, Remembered, Scope
+from scrubjay.model.checks import Json
+from scrubjay.ports import Event
+
+BATCH: Final = 100
+"""Ids in one event: a bulk write makes several events, and none of them is large."""
+
+
+def stored(done: Sequence[Remembered], at: datetime) -> list[Event]:
+    """What a write changed. Nothing is said of what was known already."""
+    return [
+        event
+        for outcome in ("stored", "superseded")
+        for event in _events("memory.stored", [one.memory for one in done if one.outcome == outcome], at, outcome)
+    ]
+
+
+def imported(memories: Sequence[Memory], at: datetime) -> list[Event]:
+    """What came from an export."""
+    return list(_events("memory.stored", memories, at, "imported"))
+
+
+def forgotten(memories: Sequence[Memory], at: datetime) -> list[Event]:
+    """What was closed."""
+    return list(_events("memory.forgotten", memories, at))
+
+
+def purged(memories: Sequence[Memory], at: datetime) -> list[Event]:
+    """What was deleted for good."""
+    return list(_events("memory.purged", memories, at))
+
+
+def switched(generation: Generation, at: datetime) -> list[Event]:
+    """Another generation answers. It is the same one for every tenant."""
+    data: dict[str, Json] = {"generation": generation.number, "model": str(generation.identity)}
+    return [Event(name="generation.switched", scope=None, at=at, data=data)]
+
+
+def _events(name: str, memories: Iterable[Memory], at: datetime, outcome: str | None = None) -> Iterator[Event]:
+    """One event for each scope, since a listener may know of what it sees and of nothing else."""
+    scopes: dict[Scope, list[Memory]] = defaultdict(list)
+    for memory in memories:
+        scopes[memory.scope].append(memory)
+    for scope, held in scopes.items():
+        for start in range(0, len(held), BATCH):
+            some = held[start : start + BATCH]
+            data: dict[str, Json] = {
+                "ids": [str(memory.id) for memory in some],
+                "kinds": [memory.kind for memory in some],
+            }
+            yield Event(name=name, scope=scope, at=at, data=data if outcome is None else {**data, "outcome": outcome})
