@@ -1,0 +1,72 @@
+"""Bytes by their hash: files that memories speak of, each stored once however many memories hold it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Protocol
+from uuid import UUID
+
+from scrubjay.errors import InvalidInput
+from scrubjay.model import Scope
+
+MOST_BYTES = 64 * 1024 * 1024
+"""Of one blob. Larger things belong in an object store, with their address in a memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blob:
+    """Bytes to keep. The hash is the one that `sha256sum` prints."""
+
+    content: bytes = field(repr=False)
+    base: str | None = None
+    """The hash of the version before it: a store may then keep only what is different."""
+    hash: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        if len(self.content) > MOST_BYTES:
+            raise InvalidInput(
+                f"a blob has {len(self.content):,} bytes: the most is {MOST_BYTES:,}, keep larger ones elsewhere"
+            )
+        object.__setattr__(self, "hash", sha256(self.content).hexdigest())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """How much a tenant keeps."""
+
+    blobs: int = 0
+    bytes: int = 0
+    """As they were given."""
+    stored: int = 0
+    """As they are kept: compressed, or as a difference."""
+
+
+class Blobs(Protocol):
+    """Content-addressed, and a part of the truth. A tenant never learns what another one keeps.
+
+    A blob lives as long as a memory holds it: `release` deletes what nobody holds any more.
+    """
+
+    async def keep(self, scope: Scope, owner: UUID, blobs: Sequence[Blob]) -> int:
+        """Store these for the scope's tenant, held by this memory; return how many bytes were new. All or none.
+
+        What is there already is held, and not stored again. Durable on return. Safe to repeat.
+        """
+
+    async def hold(self, scope: Scope, owner: UUID, hashes: Sequence[str]) -> None:
+        """Let this memory hold blobs that are there already. Raises NotFound, naming one that is not; none is held."""
+
+    async def get(self, scope: Scope, hashes: Sequence[str]) -> dict[str, bytes]:
+        """Return those that the tenant has, checked against their hashes. Raises StoreDamaged when one differs."""
+
+    async def missing(self, scope: Scope, hashes: Sequence[str]) -> list[str]:
+        """Return those that the tenant does not have, in the order asked, each once."""
+
+    async def held(self, scope: Scope, owners: Sequence[UUID]) -> dict[UUID, tuple[str, ...]]:
+        """Return what each of these memories holds, sorted. Those that hold nothing are left out."""
+
+    async def release(self, scope: Scope, owners: Sequence[UUID]) -> int:
+        """Let these memories hold nothing any more, and delete for good what nobody holds; return how many went."""
+
+    async def room(self, scope: Scope) -> Room:
+        """Say how much the tenant keeps."""
