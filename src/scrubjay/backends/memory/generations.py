@@ -5,6 +5,7 @@ from datetime import datetime
 
 from scrubjay.errors import Conflict, NotFound
 from scrubjay.model import Generation, GenerationState, Identity
+from scrubjay.ports import Keeping
 
 
 class MemoryGenerations:
@@ -13,6 +14,7 @@ class MemoryGenerations:
     def __init__(self) -> None:
         self._generations: dict[int, Generation] = {}
         self._last = 0
+        self._keeping = Keeping()
 
     async def generations(self) -> list[Generation]:
         """Return all, oldest first."""
@@ -49,6 +51,18 @@ class MemoryGenerations:
         if active is not None and active.number == number:
             raise Conflict(f"generation {number} is active: switch to another one, then drop it")
         self._generations.pop(number, None)
+
+    async def keeping(self) -> Keeping:
+        """Return which vector engine the marks speak of, and whether it is being filled."""
+        return self._keeping
+
+    async def keep(self, engine: str, *, at: datetime) -> None:
+        """Note that the marks speak of this engine, and that a process works with it now."""
+        self._keeping = replace(self._keeping, engine=engine, seen=at)
+
+    async def filled(self) -> None:
+        """Note that every memory whose mark was doubted has been looked at."""
+        self._keeping = replace(self._keeping, filling=False)
 
     def _active(self) -> Generation | None:
         return next((one for one in self._generations.values() if one.state == "active"), None)

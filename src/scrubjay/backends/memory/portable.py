@@ -1,33 +1,45 @@
 """The reference store, carried: as it was at one moment, or filled with what comes from elsewhere."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from scrubjay.backends.memory.blobs import MemoryBlobs
+from scrubjay.backends.memory.detours import MemoryDetours
 from scrubjay.backends.memory.store import MemoryStore
+from scrubjay.backends.memory.working import MemoryWorking
 from scrubjay.errors import Conflict
-from scrubjay.model import Generation, Memory
-from scrubjay.ports import Outline
+from scrubjay.model import Generation, Memory, Scope
+from scrubjay.ports import Outline, Piece, WholeBlob, WholeSession
 
 
 class PortableMemoryStore(MemoryStore):
-    """The Portable port beside the others, on the same dicts."""
+    """The Portable port beside the others, on the same dicts, with blobs and sessions of its own."""
 
     def __init__(self) -> None:
         super().__init__()
+        self.blobs = MemoryBlobs()
+        self.working = MemoryWorking()
+        self.detours = MemoryDetours()
         self._filled: dict[str, int] = {}
 
     @asynccontextmanager
     async def still(self) -> AsyncIterator["MemoryStill"]:
         """Hold the store still for reading, as it is now."""
-        generations = tuple(self._generations.values())
-        yield MemoryStill(memories=tuple(self._memories.values()), generations=generations, last_number=self._last)
+        yield MemoryStill(
+            memories=tuple(self._memories.values()),
+            blobs=tuple(self.blobs.whole()),
+            sessions=tuple(self._whole_sessions()),
+            generations=tuple(self._generations.values()),
+            last_number=self._last,
+            last_detour=self.detours.last,
+        )
 
     async def begun(self, source: str) -> int | None:
         """Say up to which place of the source this store was filled already; None when that has not begun."""
-        if source not in self._filled and self._memories:
-            raise Conflict(f"this store holds memories and is not being filled from {source}: name an empty one")
+        if source not in self._filled and (self._memories or self.blobs.whole() or self._whole_sessions()):
+            raise Conflict(f"this store holds something and is not being filled from {source}: name an empty one")
         return self._filled.get(source)
 
     async def begin(self, source: str, outline: Outline) -> None:
@@ -35,36 +47,68 @@ class PortableMemoryStore(MemoryStore):
         self._filled = {source: self._filled.get(source, 0)}
         self._generations = {generation.number: generation for generation in outline.generations}
         self._last = outline.last_number
+        self.detours.last = outline.last_detour
 
-    async def fill(self, source: str, memories: Sequence[Memory], *, place: int) -> None:
-        """Store exactly these rows and note that the source is here up to this place, both or none."""
+    async def fill(self, source: str, piece: Piece) -> None:
+        """Store exactly this and note that the source is here up to its place, both or none."""
         if source not in self._filled:
             raise Conflict(f"this store is not being filled from {source} any more: begin again")
-        await self.load(memories)
-        self._filled[source] = place
+        await self.load(piece.memories)
+        for blob in piece.blobs:
+            self.blobs.put(blob)
+        for session in piece.sessions:
+            self.working.put(session)
+            if session.detour.number:
+                self.detours.put(session.scope, session.detour)
+        self._filled[source] = piece.place
 
     async def finish(self, source: str) -> None:
         """Forget the source: all of it is here."""
         self._filled.pop(source, None)
 
+    def _whole_sessions(self) -> list[WholeSession]:
+        found = {whole.scope: whole for whole in self.working.whole()}
+        for scope, detour in self.detours.whole().items():
+            found[scope] = replace(found.get(scope, WholeSession(scope=scope)), detour=detour)
+        return sorted(found.values(), key=lambda whole: _names(whole.scope))
+
+
+def _names(scope: Scope) -> tuple[str, ...]:
+    return (scope.tenant, *(name or "" for name in scope.names()))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryStill:
-    """The Still port: memories are frozen, so naming them is enough."""
+    """The Still port: what is frozen need only be named."""
 
     memories: tuple[Memory, ...]
+    blobs: tuple[WholeBlob, ...]
+    sessions: tuple[WholeSession, ...]
     generations: tuple[Generation, ...]
     last_number: int
+    last_detour: int
 
     async def outline(self) -> Outline:
         """Return what is in it."""
-        tenants = Counter(memory.scope.tenant for memory in self.memories)
         return Outline(
-            tenants=dict(sorted(tenants.items())), generations=self.generations, last_number=self.last_number
+            tenants=_counted(memory.scope.tenant for memory in self.memories),
+            blobs=_counted(whole.tenant for whole in self.blobs),
+            sessions=_counted(whole.scope.tenant for whole in self.sessions),
+            generations=self.generations,
+            last_number=self.last_number,
+            last_detour=self.last_detour,
         )
 
-    async def rows(self, *, after: int = 0, batch: int = 500) -> AsyncIterator[tuple[int, list[Memory]]]:
-        """Stream every row of every tenant in the order of storing, each batch with the place where it ends."""
-        for start in range(after, len(self.memories), batch):
-            page = list(self.memories[start : start + batch])
-            yield start + len(page), page
+    async def pieces(self, *, after: int = 0, batch: int = 500) -> AsyncIterator[Piece]:
+        """Stream everything of every tenant: rows in the order of storing, then blobs, then sessions by scope."""
+        begins = 0
+        for kind in ("memories", "blobs", "sessions"):
+            items = getattr(self, kind)
+            for start in range(max(0, after - begins), len(items), batch):
+                page = items[start : start + batch]
+                yield replace(Piece(place=begins + start + len(page)), **{kind: page})
+            begins += len(items)
+
+
+def _counted(tenants: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(tenants).items()))

@@ -13,7 +13,7 @@ from scrubjay.backends.memory.bm25 import scores, terms_in
 from scrubjay.backends.memory.generations import MemoryGenerations
 from scrubjay.errors import Conflict, IdTaken
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
-from scrubjay.ports import Counts, Decide, Decision, Known, Match
+from scrubjay.ports import UNSURE, Counts, Decide, Decision, Keeping, Known, Match
 
 _Slot: TypeAlias = tuple[Scope, str | bytes]
 """A scope with a key or with a fingerprint: what only one believed, open-ended memory may have."""
@@ -136,6 +136,13 @@ class MemoryStore(MemoryGenerations):
             )
         return None
 
+    async def boost(self, scope: Scope, id: UUID, by: float) -> tuple[Memory, float] | None:
+        """Add to the importance of one memory, kept within 0 to 1; return it, and the importance it had before."""
+        for memory in self._held(scope, [id]):
+            importance = min(1.0, max(0.0, memory.importance + by))
+            return self._put(replace(memory, importance=importance, generation=None)), memory.importance
+        return None
+
     async def touch(self, scope: Scope, ids: Sequence[UUID], *, at: datetime) -> None:
         """Count one more use of each that a reader in the scope sees."""
         for memory in await self.get(scope, ids):
@@ -179,6 +186,24 @@ class MemoryStore(MemoryGenerations):
         """Clear the mark of every memory that is indexed with this generation; return how many those were."""
         marked = [memory.id for memory in self._memories.values() if memory.generation == generation]
         await self.mark(marked, None)
+        return len(marked)
+
+    async def marked(self, generation: int, *, limit: int, after: UUID | None = None) -> list[UUID]:
+        """Return the memories that are marked with this generation, oldest first, from behind one."""
+        order = list(self._memories)
+        behind = order.index(after) + 1 if after in self._memories else 0
+        return [one for one in order[behind:] if self._memories[one].generation == generation][:limit]
+
+    async def missing(self, ids: Sequence[UUID]) -> list[UUID]:
+        """Return those of these that no tenant has stored, each once, in the order asked."""
+        return [one for one in dict.fromkeys(ids) if one not in self._memories]
+
+    async def refill(self, engine: str, *, at: datetime) -> int:
+        """Let the marks speak of this engine, and doubt every one; return how many memories were marked."""
+        self._keeping = Keeping(engine=engine, seen=at, filling=True)
+        marked = [memory for memory in self._memories.values() if memory.generation is not None]
+        for memory in marked:
+            self._put(replace(memory, generation=UNSURE))
         return len(marked)
 
     async def check(self) -> list[str]:

@@ -77,6 +77,11 @@ class MemoryVectors:
         stored = self._generations.get(generation, {})
         return [replace(stored[one], vectors=stored[one].vectors.copy()) for one in ids if one in stored]
 
+    async def ids(self, generation: int, *, limit: int, after: UUID | None = None) -> list[UUID]:
+        """Return the memories that have vectors in this generation, in the order of their ids, from behind one."""
+        named = sorted(self._generations.get(generation, {}))
+        return [one for one in named if after is None or one > after][:limit]
+
     async def drop(self, generation: int) -> None:
         """Delete a whole generation."""
         self._generations.pop(generation, None)

@@ -3,28 +3,46 @@
 import asyncio
 import sqlite3
 import tempfile
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
 from contextlib import ExitStack, asynccontextmanager, closing
+from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
-from sqlalchemy import Connection, delete, exists, func, insert, select, text, update
+from sqlalchemy import Connection, Select, Table, delete, func, insert, inspect, select, text, update
 
 from scrubjay.backends.sql import writing
 from scrubjay.backends.sql.database import Database, translated
 from scrubjay.backends.sql.generations import generation_of
 from scrubjay.backends.sql.migrate import refuse_newer, version
 from scrubjay.backends.sql.rows import Reader, rows
-from scrubjay.backends.sql.schema import HEAD, counters, generations, memories, metadata, scopes, vectors
+from scrubjay.backends.sql.schema import (
+    HEAD,
+    blobs,
+    counters,
+    generations,
+    memories,
+    metadata,
+    scopes,
+    vectors,
+    working_detours,
+    working_sessions,
+)
+from scrubjay.backends.sql.wholes import session_places, store_blobs, store_sessions, whole_blobs, whole_sessions
 from scrubjay.errors import Conflict, SchemaOutdated, StoreUnavailable
-from scrubjay.model import Generation, Memory
-from scrubjay.ports import Outline
+from scrubjay.model import Generation, Scope
+from scrubjay.ports import Outline, Piece
 
 T = TypeVar("T")
 
 _MARK: Final = "carried:"
 """Begins the name of the counter that says how far a store is filled; a digest of the source follows."""
+
+_KIND: Final = 2**60
+"""Places of one kind: rows, blobs and sessions count each for themselves, and behind those before them."""
 
 
 def identity_of(database: Database) -> str:
@@ -95,11 +113,9 @@ class SqlPortable:
 
         def work(connection: Connection) -> int | None:
             place = connection.execute(select(counters.c.value).where(counters.c.name == _mark(source))).scalar()
-            if place is None and not _is_empty(connection):
-                stored = connection.execute(select(func.count()).select_from(memories)).scalar_one()
+            if place is None and (held := worth_keeping(connection)):
                 raise Conflict(
-                    f"{self._database.name} holds {stored:,} memories and is not being filled from {source}: "
-                    "name an empty store"
+                    f"{self._database.name} holds {held} and is not being filled from {source}: name an empty store"
                 )
             return place
 
@@ -116,16 +132,19 @@ class SqlPortable:
             connection.execute(delete(generations))
             if outline.generations:
                 connection.execute(insert(generations), [_row(one) for one in outline.generations])
-            _count_on_from(connection, outline.last_number)
+            _count_on_from(connection, generations, outline.last_number)
+            _count_on_from(connection, working_detours, outline.last_detour)
 
         await self._database.write(work)
 
-    async def fill(self, source: str, memories_: Sequence[Memory], *, place: int) -> None:
-        """Store exactly these rows and note that the source is here up to this place, both or none."""
+    async def fill(self, source: str, piece: Piece) -> None:
+        """Store exactly this and note that the source is here up to its place, both or none."""
 
         def work(connection: Connection) -> None:
-            writing.load(connection, self._reader, memories_)
-            moved = update(counters).where(counters.c.name == _mark(source)).values(value=place)
+            writing.load(connection, self._reader, piece.memories)
+            store_blobs(connection, piece.blobs)
+            store_sessions(connection, piece.sessions)
+            moved = update(counters).where(counters.c.name == _mark(source)).values(value=piece.place)
             if connection.execute(moved).rowcount != 1:
                 raise Conflict(f"{self._database.name} is not being filled from {source} any more: begin again")
 
@@ -150,26 +169,40 @@ class SqlStill:
         self._connection = connection
         self._name = name
         self._reader = Reader()
+        self._places: list[tuple[Scope, int, int]] | None = None
 
     async def outline(self) -> Outline:
         """Return what is in it."""
         return await self._read(_outline)
 
-    async def rows(self, *, after: int = 0, batch: int = 500) -> AsyncIterator[tuple[int, list[Memory]]]:
-        """Stream every row of every tenant in the order of storing, each batch with the place where it ends."""
-        place = after
+    async def pieces(self, *, after: int = 0, batch: int = 500) -> AsyncIterator[Piece]:
+        """Stream everything of every tenant: rows in the order of storing, then blobs, then sessions by scope."""
+        begun, number = divmod(after, _KIND)
+        kinds = (self._memories, self._blobs, self._sessions)
+        for kind, read in enumerate(kinds[begun:], start=begun):
+            while piece := await self._read(partial(read, after=number, batch=batch)):
+                number = piece.place
+                yield replace(piece, place=kind * _KIND + number)
+            number = 0
 
-        def work(connection: Connection) -> tuple[int, list[Memory]]:
-            column = memories.c.seq
-            page = select(column).where(column > place).order_by(column).limit(batch).subquery()
-            end = connection.execute(select(func.max(page.c.seq))).scalar()
-            if end is None:
-                return place, []
-            return end, self._reader.fetch(connection, rows().where(column > place, column <= end).order_by(column))
+    def _memories(self, connection: Connection, *, after: int, batch: int) -> Piece:
+        column = memories.c.seq
+        page = select(column).where(column > after).order_by(column).limit(batch).subquery()
+        end = connection.execute(select(func.max(page.c.seq))).scalar()
+        if end is None:
+            return Piece(place=after)
+        found = self._reader.fetch(connection, rows().where(column > after, column <= end).order_by(column))
+        return Piece(place=end, memories=found)
 
-        while (read := await self._read(work))[1]:
-            place = read[0]
-            yield read
+    def _blobs(self, connection: Connection, *, after: int, batch: int) -> Piece:
+        found = whole_blobs(connection, after=after, batch=batch)
+        return Piece(place=found[-1][0] if found else after, blobs=[blob for _, blob in found])
+
+    def _sessions(self, connection: Connection, *, after: int, batch: int) -> Piece:
+        if self._places is None:
+            self._places = session_places(connection)
+        found = whole_sessions(connection, self._places[after:], batch=batch)
+        return Piece(place=after + len(found), sessions=found)
 
     async def _read(self, work: Callable[[Connection], T]) -> T:
         def read() -> T:
@@ -183,26 +216,44 @@ def _mark(source: str) -> str:
     return f"{_MARK}{sha256(source.encode()).hexdigest()[:24]}"
 
 
-def _is_empty(connection: Connection) -> bool:
-    """Whether there is no memory and no vector. Opening a store gives it a generation, so that does not count."""
-    stored = select(exists(select(memories.c.seq)) | exists(select(vectors.c.row).where(vectors.c.vector.is_not(None))))
-    return not connection.execute(stored).scalar_one()
+_WORTH: Final = (
+    (memories, "seq", "memory", "memories"),
+    (blobs, "number", "file", "files"),
+    (working_sessions, "scope_id", "session", "sessions"),
+    (working_detours, "body", "change of a session", "changes of sessions"),
+    (vectors, "vector", "vector", "vectors"),
+)
+"""What a store may hold, and how to say so. A generation does not count: opening a store gives it one."""
+
+
+def worth_keeping(connection: Connection) -> str | None:
+    """What the store holds first of all, in words; None for nothing."""
+    there = set(inspect(connection).get_table_names())
+    # A store that is older than this version may lack some tables.
+    for table, name, one, many in (worth for worth in _WORTH if worth[0].name in there):
+        if count := connection.execute(select(func.count(table.c[name]))).scalar_one():
+            return f"{count:,} {one if count == 1 else many}"
+    return None
 
 
 def _outline(connection: Connection) -> Outline:
-    counted = select(scopes.c.tenant, func.count()).join(memories, memories.c.scope_id == scopes.c.id)
-    tenants = {tenant: count for tenant, count in connection.execute(counted.group_by(scopes.c.tenant))}  # noqa: C416 -- rows are not pairs to a type checker
+    in_memories = select(scopes.c.tenant, func.count()).join(memories, memories.c.scope_id == scopes.c.id)
+    in_blobs = select(blobs.c.tenant, func.count())
+    in_sessions = Counter(scope.tenant for scope, _, _ in session_places(connection))
     known = connection.execute(select(generations).order_by(generations.c.number))
-    if connection.dialect.name == "postgresql":
-        last = text("SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM generations_number_seq")
-    else:
-        last = text("SELECT seq FROM sqlite_sequence WHERE name = 'generations'")
     return Outline(
-        # Sorted here, since two databases may not agree on the alphabet.
-        tenants=dict(sorted(tenants.items())),
+        tenants=_counted(connection, in_memories.group_by(scopes.c.tenant)),
+        blobs=_counted(connection, in_blobs.group_by(blobs.c.tenant)),
+        sessions=dict(sorted(in_sessions.items())),
         generations=tuple(generation_of(row) for row in known),
-        last_number=connection.execute(last).scalar() or 0,
+        last_number=_last(connection, generations),
+        last_detour=_last(connection, working_detours),
     )
+
+
+def _counted(connection: Connection, statement: Select[Any]) -> dict[str, int]:
+    # Sorted here, since two databases may not agree on the alphabet.
+    return dict(sorted((row[0], row[1]) for row in connection.execute(statement)))
 
 
 def _row(generation: Generation) -> dict[str, object]:
@@ -218,11 +269,21 @@ def _row(generation: Generation) -> dict[str, object]:
     }
 
 
-def _count_on_from(connection: Connection, last: int) -> None:
-    """Let the next generation have a larger number than this."""
+def _last(connection: Connection, table: Table) -> int:
+    """The highest number that a row of the table ever had."""
     if connection.dialect.name == "postgresql":
-        statement = text("SELECT setval('generations_number_seq', :last, :used)")
+        statement = f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {table.name}_number_seq"
+        return int(connection.execute(text(statement)).scalar_one())
+    last = text("SELECT seq FROM sqlite_sequence WHERE name = :name")
+    return connection.execute(last, {"name": table.name}).scalar() or 0
+
+
+def _count_on_from(connection: Connection, table: Table, last: int) -> None:
+    """Let the next row of the table have a larger number than this."""
+    if connection.dialect.name == "postgresql":
+        statement = text(f"SELECT setval('{table.name}_number_seq', :last, :used)")
         connection.execute(statement, {"last": max(last, 1), "used": last > 0})
         return
-    connection.execute(text("DELETE FROM sqlite_sequence WHERE name = 'generations'"))
-    connection.execute(text("INSERT INTO sqlite_sequence (name, seq) VALUES ('generations', :last)"), {"last": last})
+    named = {"name": table.name, "last": last}
+    connection.execute(text("DELETE FROM sqlite_sequence WHERE name = :name"), named)
+    connection.execute(text("INSERT INTO sqlite_sequence (name, seq) VALUES (:name, :last)"), named)

@@ -6,6 +6,7 @@ On a server the old tables move to a schema of their own before the new ones are
 
 import asyncio
 import os
+import re
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
@@ -14,14 +15,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection, func, inspect, select, text
+from sqlalchemy import Connection, inspect, text
 
-from scrubjay.backends.sql.carry import SqlPortable
+from scrubjay.backends.sql.carry import SqlPortable, worth_keeping
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.migrate import migrate, version
-from scrubjay.backends.sql.schema import HEAD, TEXT_CONFIGURATION, memories, metadata
+from scrubjay.backends.sql.schema import HEAD, TEXT_CONFIGURATION, metadata
 from scrubjay.backends.sql.schema import texts as texts_table
 from scrubjay.errors import Conflict, StoreDamaged
+
+_VECTORS: Final = re.compile(r"vectors_g\d+")
+"""The tables in which pgvector keeps a generation."""
 
 _BESIDE: Final = ("-wal", "-shm", ".graph")
 """What lies beside a SQLite file and belongs to it."""
@@ -84,10 +88,7 @@ async def _worth_keeping(database: Database, path: Path) -> str | None:
 
 
 def _held(connection: Connection) -> str | None:
-    if version(connection) is None:
-        return None
-    count = connection.execute(select(func.count()).select_from(memories)).scalar_one()
-    return f"{count:,} {'memory' if count == 1 else 'memories'}" if count else None
+    return worth_keeping(connection) if version(connection) is not None else None
 
 
 def _taken(database: Database, kept: str) -> Conflict:
@@ -170,7 +171,9 @@ def _set_aside(connection: Connection) -> str:
     aside = f"scrubjay_backup_{stamp}"
     connection.execute(text(f"CREATE SCHEMA {aside}"))
     there = set(inspect(connection).get_table_names())
-    for table in (*metadata.tables, texts_table.name, "alembic_version"):
+    # Those of pgvector too: their rows name scopes by numbers that mean something else in the new tables.
+    vectors = sorted(name for name in there if _VECTORS.fullmatch(name))
+    for table in (*metadata.tables, texts_table.name, "alembic_version", *vectors):
         if table in there:
             connection.execute(text(f"ALTER TABLE {table} SET SCHEMA {aside}"))
     for what in "CONFIGURATION", "DICTIONARY":

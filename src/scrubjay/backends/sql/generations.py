@@ -1,15 +1,23 @@
 """Which embedding models have vectors, in the record database, so that every process agrees."""
 
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.schema import generations
+from scrubjay.backends.sql.schema import counters, generations, memories
+from scrubjay.backends.sql.types import microseconds, moment
 from scrubjay.errors import Conflict, NotFound
 from scrubjay.model import Generation, GenerationState, Identity
+from scrubjay.ports import UNSURE, Keeping
 
 _COLUMNS = generations.c
+
+_ENGINE: Final = "engine:"
+"""Begins the name of the counter that says which vector engine the marks speak of, and when it was last in use."""
+
+_FILLING: Final = "engine:"  # no name follows: while this is there, marks were doubted
 
 
 class SqlGenerations:
@@ -77,6 +85,50 @@ class SqlGenerations:
             connection.execute(delete(generations).where(_COLUMNS.number == number))
 
         await self._database.write(work)
+
+    async def keeping(self) -> Keeping:
+        """Return which vector engine the marks speak of, and whether it is being filled."""
+        named = select(counters).where(counters.c.name.startswith(_ENGINE))
+
+        def work(connection: Connection) -> Keeping:
+            found = {row.name: row.value for row in connection.execute(named)}
+            filling = found.pop(_FILLING, None) is not None
+            for name, seen in found.items():
+                return Keeping(engine=name.removeprefix(_ENGINE), seen=moment(seen), filling=filling)
+            return Keeping(filling=filling)
+
+        return await self._database.read(work)
+
+    async def keep(self, engine: str, *, at: datetime) -> None:
+        """Note that the marks speak of this engine, and that a process works with it now."""
+        await self._database.note(lambda connection: _kept(connection, engine, at))
+
+    async def refill(self, engine: str, *, at: datetime) -> int:
+        """The same, and doubt every mark; return how many memories were marked."""
+
+        def work(connection: Connection) -> int:
+            _kept(connection, engine, at)
+            if connection.execute(update(counters).where(counters.c.name == _FILLING).values(value=1)).rowcount == 0:
+                connection.execute(insert(counters).values(name=_FILLING, value=1))
+            doubt = update(memories).where(memories.c.generation.is_not(None)).values(generation=UNSURE)
+            return connection.execute(doubt).rowcount
+
+        # Every row is written: a server may take longer for that than for anything else.
+        return await self._database.rework(work)
+
+    async def filled(self) -> None:
+        """Note that every memory whose mark was doubted has been looked at."""
+        await self._database.note(
+            lambda connection: connection.execute(delete(counters).where(counters.c.name == _FILLING))
+        )
+
+
+def _kept(connection: Connection, engine: str, at: datetime) -> None:
+    mine = counters.c.name == f"{_ENGINE}{engine}"
+    engines = counters.c.name.startswith(_ENGINE)
+    connection.execute(delete(counters).where(engines, ~mine, counters.c.name != _FILLING))
+    if connection.execute(update(counters).where(mine).values(value=microseconds(at))).rowcount == 0:
+        connection.execute(insert(counters).values(name=f"{_ENGINE}{engine}", value=microseconds(at)))
 
 
 def generation_of(row: Row[tuple[object, ...]]) -> Generation:

@@ -197,6 +197,22 @@ class SqlRecords:
 
         return await self._database.write(work)
 
+    async def boost(self, scope: Scope, id: UUID, by: float) -> tuple[Memory, float] | None:
+        """Add to the importance of one memory, kept within 0 to 1."""
+        # PostgreSQL lets the next one wait who boosts the same row; SQLite has one writer anyway.
+        locked = select(_COLUMN.importance).where(_COLUMN.id == id).with_for_update()
+
+        def work(connection: Connection) -> tuple[Memory, float] | None:
+            held = [memory for memory in self._seen(connection, scope, [id]) if scope.holds(memory.scope)]
+            before = connection.execute(locked).scalar() if held else None
+            if before is None:
+                return None
+            boosted = update(memories).where(_COLUMN.id == id)
+            connection.execute(boosted.values(importance=min(1.0, max(0.0, before + by)), generation=None))
+            return self._seen(connection, scope, [id])[0], before
+
+        return await self._database.write(work)
+
     async def touch(self, scope: Scope, ids: Sequence[UUID], *, at: datetime) -> None:
         """Count one more use of each that a reader in the scope sees."""
         places = _COLUMN.scope_id.in_(admitted(Filter(scope=scope)))
@@ -296,6 +312,29 @@ class SqlRecords:
         """Clear the mark of every memory that is indexed with this generation."""
         statement = update(memories).where(_COLUMN.generation == generation).values(generation=None)
         return await self._database.note(lambda connection: connection.execute(statement).rowcount)
+
+    async def marked(self, generation: int, *, limit: int, after: UUID | None = None) -> list[UUID]:
+        """Return the memories that are marked with this generation, oldest first, from behind one."""
+
+        def work(connection: Connection) -> list[UUID]:
+            behind = connection.execute(select(_COLUMN.seq).where(_COLUMN.id == after)).scalar() if after else None
+            # One walk along the index of marks, wherever the page begins.
+            page = select(_COLUMN.id).where(_COLUMN.generation == generation, _COLUMN.seq > (behind or 0))
+            return list(connection.execute(page.order_by(_COLUMN.seq).limit(limit)).scalars())
+
+        return await self._database.read(work)
+
+    async def missing(self, ids: Sequence[UUID]) -> list[UUID]:
+        """Return those of these that no tenant has stored, each once, in the order asked."""
+        asked = list(dict.fromkeys(ids))
+
+        def work(connection: Connection) -> list[UUID]:
+            stored: set[UUID] = set()
+            for page in _pages(asked):
+                stored.update(connection.execute(select(_COLUMN.id).where(_COLUMN.id.in_(page))).scalars())
+            return [one for one in asked if one not in stored]
+
+        return await self._database.read(work)
 
     async def check(self) -> list[str]:
         """Look the store over, thoroughly."""

@@ -26,7 +26,7 @@ from sqlalchemy.dialects.postgresql import TSVECTOR
 
 from scrubjay.backends.sql.types import Id, Instant, JsonObject
 
-HEAD: Final = "0003"
+HEAD: Final = "0006"
 """The newest migration. A test checks that Alembic agrees."""
 
 metadata = MetaData(
@@ -128,6 +128,12 @@ Index(
 )
 Index("ix_memories_generation", memories.c.generation, memories.c.seq)
 Index(
+    "ix_memories_expires_at",
+    memories.c.expires_at,
+    sqlite_where=text("expires_at IS NOT NULL AND superseded_at IS NULL"),
+    postgresql_where=text("expires_at IS NOT NULL AND superseded_at IS NULL"),
+)
+Index(
     "ix_memories_superseded_by",
     memories.c.superseded_by,
     sqlite_where=text("superseded_by IS NOT NULL"),
@@ -192,6 +198,129 @@ counters = Table(
     metadata,
     Column("name", String(32), primary_key=True),
     Column("value", BigInteger, nullable=False),
+)
+
+# Working memory. The messages of a session are those from `first` up to `following`, without gaps.
+working_sessions = Table(
+    "working_sessions",
+    metadata,
+    Column("scope_id", RowNumber, ForeignKey("scopes.id"), primary_key=True, autoincrement=False),
+    Column("first", BigInteger, nullable=False),
+    Column("following", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("started_at", Instant, nullable=False),
+    Column("expires_at", Instant, nullable=False),
+    Column("ended_at", Instant),
+    Index("ix_working_sessions_expires_at", "expires_at"),
+)
+
+working_messages = Table(
+    "working_messages",
+    metadata,
+    Column("scope_id", RowNumber, ForeignKey("scopes.id"), primary_key=True, autoincrement=False),
+    Column("position", BigInteger, primary_key=True, autoincrement=False),
+    Column("id", Id, nullable=False),
+    Column("bytes", Integer, nullable=False),
+    Column("body", Text, nullable=False),
+    UniqueConstraint("scope_id", "id", name="uq_working_messages_id"),
+)
+
+working_scratch = Table(
+    "working_scratch",
+    metadata,
+    Column("scope_id", RowNumber, ForeignKey("scopes.id"), primary_key=True, autoincrement=False),
+    Column("name", Text, primary_key=True),
+    Column("version", Text, nullable=False),
+    Column("body", Text, nullable=False),
+)
+
+# Changes of sessions in Redis while it is away, in their order. The last one of a session stays, without its body,
+# when it has been made there: its number tells late arrivals from new ones.
+working_detours = Table(
+    "working_detours",
+    metadata,
+    Column("number", RowNumber, primary_key=True, autoincrement=True),
+    Column("scope_id", RowNumber, ForeignKey("scopes.id"), nullable=False),
+    Column("body", Text),
+    Index("ix_working_detours_scope_id", "scope_id", "number"),
+    sqlite_autoincrement=True,
+)
+
+# Files that memories speak of. A blob is stored once for a tenant, and lives as long as a memory holds it.
+blobs = Table(
+    "blobs",
+    metadata,
+    Column("number", RowNumber, primary_key=True, autoincrement=True),
+    Column("tenant", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("way", Text, nullable=False),
+    # The number of the blob that this one is a difference from, and how many lie below it in that way.
+    Column("base", BigInteger),
+    Column("depth", Integer, nullable=False),
+    Column("body", LargeBinary, nullable=False),
+    UniqueConstraint("tenant", "hash", name="uq_blobs_tenant_hash"),
+    Index("ix_blobs_base", "base"),
+    sqlite_autoincrement=True,
+)
+
+blob_holders = Table(
+    "blob_holders",
+    metadata,
+    Column("blob", BigInteger, ForeignKey("blobs.number"), primary_key=True),
+    Column("owner", Id, primary_key=True),
+    Index("ix_blob_holders_owner", "owner"),
+)
+
+# Consolidation: who does what, how it went, what failed, and how far each step has come in each place.
+work_leases = Table(
+    "work_leases",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("worker", Text, nullable=False),
+    Column("token", Text, nullable=False),
+    Column("until", Instant, nullable=False),
+)
+
+work_runs = Table(
+    "work_runs",
+    metadata,
+    Column("step", String(16), primary_key=True),
+    Column("finished_at", Instant, nullable=False),
+    Column("succeeded_at", Instant),
+    Column("worker", Text, nullable=False),
+    Column("seconds", Float, nullable=False),
+    Column("done", BigInteger, nullable=False),
+    Column("total", BigInteger, nullable=False),
+    Column("runs", BigInteger, nullable=False),
+    Column("failures", BigInteger, nullable=False),
+    Column("error", Text, nullable=False),
+)
+
+work_troubles = Table(
+    "work_troubles",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("step", String(16), nullable=False),
+    Column("item", Text, nullable=False),
+    Column("scope_id", RowNumber, ForeignKey("scopes.id"), nullable=False),
+    Column("error", Text, nullable=False),
+    Column("tries", Integer, nullable=False),
+    Column("first_at", Instant, nullable=False),
+    Column("last_at", Instant, nullable=False),
+    Column("retry_at", Instant, nullable=False),
+    Column("parked_at", Instant),
+    Column("body", Text),
+)
+
+work_marks = Table(
+    "work_marks",
+    metadata,
+    Column("step", String(16), primary_key=True),
+    Column("scope_id", RowNumber, ForeignKey("scopes.id"), primary_key=True, autoincrement=False),
+    Column("place", BigInteger, nullable=False),
+    # Of decay alone: up to when importance has been brought.
+    Column("at", Instant),
 )
 
 COUNTERS: Final = ("vector_change", "vector_epoch")

@@ -113,6 +113,10 @@ class EmbeddedVectors:
         """Return the entries of these in this generation, in the order asked. Those without vectors are left out."""
         return await self._database.read(lambda connection: rows.entries(connection, generation, ids))
 
+    async def ids(self, generation: int, *, limit: int, after: UUID | None = None) -> list[UUID]:
+        """Return the memories that have vectors in this generation, in the order of their ids, from behind one."""
+        return await self._database.read(lambda connection: rows.ids(connection, generation, limit=limit, after=after))
+
     async def drop(self, generation: int) -> None:
         """Delete a whole generation."""
         await self._database.note(lambda connection: rows.sweep(connection, vectors.c.generation == generation))

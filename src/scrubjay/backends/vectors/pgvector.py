@@ -266,6 +266,36 @@ class PgVectors:
 
         return await self._read(work) if ids else 0
 
+    async def entries(self, generation: int, ids: Sequence[UUID]) -> list[Entry]:
+        """Return the entries of these in this generation, in the order asked. Those without vectors are left out.
+
+        Half floats come back as they are stored: what was rounded on its way in is not rounded again.
+        """
+
+        def work(connection: Connection) -> list[Entry]:
+            there = tables.found(connection, generation)
+            if there is None:
+                return []
+            table = tables.table_of(generation, there.shape)
+            stored = tables.entries_of(connection, table, there.shape, _named(table, ids))
+            return [stored[one] for one in dict.fromkeys(ids) if one in stored]
+
+        return await self._read(work) if ids else []
+
+    async def ids(self, generation: int, *, limit: int, after: UUID | None = None) -> list[UUID]:
+        """Return the memories that have vectors in this generation, in the order of their ids, from behind one."""
+
+        def work(connection: Connection) -> list[UUID]:
+            there = tables.found(connection, generation)
+            if there is None:
+                return []
+            c = tables.table_of(generation, there.shape).c
+            behind = [c.memory_id > after] if after is not None else []
+            named = select(c.memory_id).where(c.part == 0, *behind).order_by(c.memory_id).limit(limit)
+            return list(connection.execute(named).scalars())
+
+        return await self._read(work)
+
     async def drop(self, generation: int) -> None:
         """Delete a whole generation."""
         await self._write(lambda connection: tables.dropped(connection, generation))

@@ -26,6 +26,10 @@ MEMORY: Final = "256MB"
 PAUSE: Final = 60.0
 """Seconds before a graph that could not be built, or that another process builds, is asked for again."""
 
+STOP_SECONDS: Final = 10.0
+CANCEL_SECONDS: Final = 2.0
+"""How long stopping a graph may take, and how long the server may take to hear of it."""
+
 _LOCK: Final = 0x5C2B_7A13  # one graph at a time, among all processes
 
 
@@ -60,10 +64,11 @@ class Graphs:
             thread.join()
 
     def shut(self) -> None:
-        """Stop what is being built, and wait until it has stopped."""
+        """Stop what is being built, and wait until it has stopped; but not for ever, since a frozen server does not."""
         self._stop.set()
+        deadline = time.monotonic() + STOP_SECONDS
         for thread in list(self._threads):
-            while thread.is_alive():
+            while thread.is_alive() and time.monotonic() < deadline:
                 _cancel(self._connection)
                 thread.join(0.1)
 
@@ -142,4 +147,4 @@ def _cancel(connection: Any) -> None:  # noqa: ANN401 -- the driver's connection
 
     if connection is not None:
         with suppress(psycopg.Error):  # it was closed meanwhile
-            connection.cancel()
+            connection.cancel_safe(timeout=CANCEL_SECONDS)

@@ -1,11 +1,14 @@
 """Tables for pgvector: one for each embedding generation, with the vectors and what a search filters by."""
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC
 from functools import cache
 from typing import Any, Final
+from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,14 +16,18 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    ColumnElement,
     Connection,
     DateTime,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     Table,
     Text,
     Uuid,
+    func,
+    select,
     text,
 )
 from sqlalchemy.exc import DBAPIError
@@ -28,8 +35,10 @@ from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.types import UserDefinedType
 
 from scrubjay.backends.sql.database import Raced
+from scrubjay.backends.sql.places import scope_from
+from scrubjay.backends.sql.schema import scopes
 from scrubjay.errors import InvalidInput, StoreUnavailable
-from scrubjay.model import Scope
+from scrubjay.model import SCOPE_NAMES, Scope
 from scrubjay.ports import Entry
 
 HALFVEC_SINCE: Final = (0, 7)
@@ -43,6 +52,7 @@ BUILDER: Final = "scrubjay-graph"
 
 _LOCK: Final = 0x5C2B_7A12  # beside the lock of the migrations: any number that no other program is likely to use
 _LARGEST_GRAPH: Final = {"halfvec": 4_000, "vector": 2_000}
+_HEAD: Final = 4  # bytes before the numbers of a vector on the wire: how many there are, and two that mean nothing
 _UNDEFINED_TABLE: Final = "42P01"
 _NOT_ALLOWED: Final = "42501"
 
@@ -253,6 +263,38 @@ def _rows(shape: Shape, entries: Iterable[Entry], numbers: Mapping[Scope, int]) 
         shared = (entry.scope.tenant, numbers[entry.scope], entry.kind, entry.live, entry.since, entry.until)
         for part, ((start, stop), vector) in enumerate(zip(entry.spans, vectors, strict=True)):
             yield (entry.id, part, start, stop, *shared, head + vector.tobytes())
+
+
+def entries_of(connection: Connection, table: Table, shape: Shape, which: ColumnElement[bool]) -> dict[UUID, Entry]:
+    """The entries of these memories as they are stored, by id."""
+    # As bytes: a number that is spelled out takes four times as long to read.
+    sent = getattr(func, f"{shape.type}_send")(table.c.embedding, type_=LargeBinary)
+    plain = [column for column in table.c if column is not table.c.embedding]
+    parts: dict[UUID, list[Any]] = defaultdict(list)
+    statement = (
+        select(*plain, sent.label("numbers"), *(scopes.c[name].label(f"scope_{name}") for name in SCOPE_NAMES))
+        .join(scopes, scopes.c.id == table.c.scope_id)
+        .where(which)
+        .order_by(table.c.memory_id, table.c.part)
+    )
+    for row in connection.execute(statement):
+        parts[row.memory_id].append(row)
+    return {memory: _entry(some, shape) for memory, some in parts.items()}
+
+
+def _entry(parts: Sequence[Any], shape: Shape) -> Entry:
+    first = parts[0]
+    numbers = np.frombuffer(b"".join(bytes(part.numbers)[_HEAD:] for part in parts), dtype=shape.numbers)
+    return Entry(
+        id=first.memory_id,
+        scope=scope_from([getattr(first, f"scope_{name}") for name in SCOPE_NAMES]),
+        kind=first.kind,
+        live=first.live,
+        since=first.since.astimezone(UTC),
+        until=first.until.astimezone(UTC) if first.until is not None else None,
+        spans=tuple((part.start, part.stop) for part in parts),
+        vectors=numbers.reshape(len(parts), -1).astype(np.float32),
+    )
 
 
 def check_entries(entries: Iterable[Entry]) -> int:

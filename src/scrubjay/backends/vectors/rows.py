@@ -209,6 +209,14 @@ def count(connection: Connection, generation: int) -> int:
     return connection.execute(select(func.count()).select_from(vectors).where(here)).scalar_one()
 
 
+def ids(connection: Connection, generation: int, *, limit: int, after: UUID | None) -> list[UUID]:
+    """The memories of a generation in the order of their ids, from behind one."""
+    here = and_(vectors.c.generation == generation, vectors.c.part == 0, vectors.c.vector.is_not(None))
+    behind = [vectors.c.memory_id > after] if after is not None else []
+    page = select(vectors.c.memory_id).where(here, *behind).order_by(vectors.c.memory_id).limit(limit)
+    return list(connection.execute(page).scalars())
+
+
 def traces(connection: Connection, ids: Sequence[UUID]) -> int:
     """Count those of the ids that have any vector."""
     found = 0

@@ -91,6 +91,10 @@ class Server:
             return False
         return True
 
+    async def ping(self) -> None:
+        """Return as soon as it answers."""
+        await self.ask(self._client.info)
+
     async def close(self) -> None:
         """Let go of the connections."""
         await self._client.close()
@@ -124,6 +128,15 @@ class Server:
             made = (await self.ask(lambda: self._client.get_collection(name))).payload_schema
             for field in points.INDEXES.keys() - made.keys():
                 await self._index(name, field, points.INDEXES[field])
+
+    async def condition(self, name: str) -> tuple[str, set[str]]:
+        """The colour that the server gives a collection, and the fields that have no index."""
+        found = await self._if_there(lambda: self._client.get_collection(name))
+        return (found.status.value, set(points.INDEXES) - found.payload_schema.keys()) if found else ("green", set())
+
+    async def version(self) -> str:
+        """The server's own."""
+        return (await self.ask(self._client.info)).version
 
     async def _index(self, name: str, field: str, schema: models.PayloadSchemaParams) -> None:
         await self.ask(lambda: self._client.create_payload_index(name, field, field_schema=schema, wait=True))
@@ -206,6 +219,22 @@ class Server:
     async def traced(self, name: str, ids: Sequence[UUID]) -> set[UUID]:
         """Those of these that have any part at all."""
         return {points.memory_of(one) async for one in self._parts(name, ids, with_payload=["memory"])}
+
+    async def memories(self, name: str, *, limit: int, after: UUID | None) -> list[UUID]:
+        """The memories that have a first part, in the order of the ids of those points, from behind one."""
+        last = points.point_id(after, 0) if after is not None else None
+        # A page begins with the point that it is asked to begin with, which may be gone by now.
+        page = await self._if_there(
+            lambda: self._client.scroll(
+                name,
+                scroll_filter=points.first_parts(),
+                limit=limit + 1 if last is not None else limit,
+                offset=last,
+                with_payload=["memory"],
+            )
+        )
+        found = [points.memory_of(one) for one in page[0] if str(one.id) != last] if page is not None else []
+        return found[:limit]
 
     async def entries(self, name: str, ids: Sequence[UUID]) -> list[Entry]:
         """The entries of these, in any order, as they were stored."""

@@ -15,9 +15,10 @@ from uuid import UUID
 
 import numpy as np
 
+from scrubjay.backends.vectors.qdrant.inspection import inspected
 from scrubjay.backends.vectors.qdrant.place import Place
 from scrubjay.errors import Closed, Conflict, InvalidInput, Misconfigured, StoreUnavailable
-from scrubjay.model import Filter
+from scrubjay.model import Filter, Finding
 from scrubjay.ports import Entry, Match
 
 if TYPE_CHECKING:
@@ -148,6 +149,11 @@ class QdrantVectors:
             found |= {entry.id: entry for entry in await server.entries(self._alias(generation), batch)}
         return [found[one] for one in ids if one in found]
 
+    async def ids(self, generation: int, *, limit: int, after: UUID | None = None) -> list[UUID]:
+        """Return the memories that have vectors in this generation, in the order of their points, from behind one."""
+        server = await self._reach()
+        return await server.memories(self._alias(generation), limit=limit, after=after)
+
     async def drop(self, generation: int) -> None:
         """Delete a whole generation."""
         server = await self._reach()
@@ -198,6 +204,21 @@ class QdrantVectors:
 
     def _overtaken(self, new: str) -> Conflict:
         return Conflict(f"{self.name}: another rebuild took over from {new}. Let that one finish")
+
+    async def ping(self) -> None:
+        """Return as soon as it answers. Raises StoreUnavailable when it does not."""
+        server = await self._reach()
+        await server.ping()
+
+    async def inspect(self, *, fix: bool = False) -> list[Finding]:
+        """Look over the server and its collections. With `fix`, payload indexes that are missing are made."""
+        server = await self._reach()
+        return await inspected(server, await self._builds(server), fix=fix)
+
+    async def load(self) -> None:
+        """Import the driver, which takes about a second the first time. Asks no server."""
+        if self._server is None:
+            await asyncio.to_thread(_driver)
 
     async def shut(self) -> None:
         """Let go of the connections. Safe to call twice."""

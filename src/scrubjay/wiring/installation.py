@@ -1,131 +1,22 @@
-"""Settings become a service. The only module that names a concrete backend."""
+"""Whole installations: brought up to date, moved from store to store, backed up, restored and looked over."""
 
 import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from scrubjay.core import Parts
 from scrubjay.errors import InvalidInput, Misconfigured
 from scrubjay.jobs.backup import Backup, Manifest
 from scrubjay.jobs.backup import back_up as write_backup
 from scrubjay.jobs.carry import Carried, EngineOfVectors, Progress, Store, carry
-from scrubjay.model import Identity
-from scrubjay.ports import Embedder, PortableVectors, Stores, Vectors
-from scrubjay.service import Scrubjay
-from scrubjay.settings import Settings, read_settings
-from scrubjay.sync import SyncScrubjay
-from scrubjay.write.index import Index
-from scrubjay.write.redact import SecretRedactor
+from scrubjay.model import Finding
+from scrubjay.ports import PortableVectors
+from scrubjay.settings import Settings
+from scrubjay.wiring.memory import anchored, engine_name, utc_now, vectors_of
 
 if TYPE_CHECKING:
     from scrubjay.backends.sql.database import Database
-
-
-def utc_now() -> datetime:
-    """The clock of a real memory."""
-    return datetime.now(UTC)
-
-
-def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
-    """Build the service that these settings describe. Nothing is opened before it starts.
-
-    An embedder of your own takes the place of the one that the settings name.
-    """
-    # Backends are imported where they are chosen: what is not used costs nothing to have.
-    from scrubjay.backends.sql.database import Database
-    from scrubjay.backends.sql.generations import SqlGenerations
-    from scrubjay.backends.sql.migrate import migrate
-    from scrubjay.backends.sql.records import SqlRecords
-    from scrubjay.backends.sql.texts import SqlTexts
-    from scrubjay.models.tokens import tokens_of
-
-    database = Database(settings.records_url)
-    stores = Stores(
-        records=SqlRecords(database),
-        generations=SqlGenerations(database),
-        texts=SqlTexts(database),
-        vectors=_vectors(settings.vectors, database, key=settings.vectors_key.get_secret_value()),
-    )
-    index = Index(
-        stores=stores,
-        embedder=embedder or configured(settings),
-        reopen=partial(_reopened, settings),
-        clock=utc_now,
-    )
-    parts = Parts(
-        stores=stores,
-        index=index,
-        redactor=SecretRedactor() if settings.redact else None,
-        tokens=cache(partial(tokens_of, settings.tokenizer)),
-        clock=utc_now,
-        names={"records": database.name, "embedder": settings.embedder},
-        bytes_on_disk=database.bytes_on_disk,
-    )
-    return Scrubjay(
-        parts=parts,
-        tenant=settings.tenant,
-        prepare=partial(migrate, database, language=settings.language),
-        background=settings.background,
-    )
-
-
-def _vectors(url: str, database: "Database", *, key: str = "") -> Vectors:
-    """The vector engine that the URL names; the key is for one that asks for it."""
-    match url.partition(":")[0]:
-        case "embedded":
-            from scrubjay.backends.vectors.embedded import EmbeddedVectors
-
-            return EmbeddedVectors(database)
-        case "pgvector":
-            from scrubjay.backends.vectors.pgvector import PgVectors
-
-            return PgVectors(database)
-        case "qdrant" | "qdrants":
-            from scrubjay.backends.vectors.qdrant import QdrantVectors
-
-            return QdrantVectors(url, key=key)
-        case _:
-            known = "`embedded`, `pgvector:` or `qdrant://HOST:PORT`"
-            raise Misconfigured(f"SCRUBJAY_VECTORS is {url!r}: use {known}")
-
-
-def configured(settings: Settings) -> Embedder | None:
-    """The model that these settings name, with recent vectors remembered; None for `none`."""
-    return _cached(settings, settings.embedder)
-
-
-def _reopened(settings: Settings, identity: Identity) -> Embedder | None:
-    """The model that made an older generation, if it is the same still."""
-    from scrubjay.models import spec_of
-
-    model = _cached(settings, spec_of(identity))
-    return model if model is not None and model.identity == identity else None
-
-
-def _cached(settings: Settings, spec: str) -> Embedder | None:
-    from scrubjay.models import embedder_of
-    from scrubjay.models.cache import Cached
-
-    key = settings.embedder_key.get_secret_value()
-    model = embedder_of(spec, url=settings.embedder_url, key=key, threads=settings.threads)
-    return Cached(model) if model is not None else None
-
-
-def open(home: str | Path | None = None, **settings: object) -> SyncScrubjay:
-    """Open the memory and return it, ready. Without arguments: one file in the user's data directory.
-
-    `home` is another folder for it; any setting can be given by name, such as `tenant="acme"` or `embedder="static"`.
-    """
-    return SyncScrubjay(wire(read_settings(home=home, **settings))).start()
-
-
-def open_async(home: str | Path | None = None, **settings: object) -> Scrubjay:
-    """The same, awaited: `async with scrubjay.open_async() as jay`."""
-    return wire(read_settings(home=home, **settings))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -138,6 +29,42 @@ class Migrated:
     after: str
     backup: Path | None
     """The copy that was made first; None when there was nothing to change, or a server has its own backups."""
+
+
+def schema_of(settings: Settings) -> tuple[str | None, str]:
+    """The schema that the record store has, None when it is new, and the one that this version needs."""
+    from scrubjay.backends.sql.database import Database
+    from scrubjay.backends.sql.migrate import refuse_newer, version
+    from scrubjay.backends.sql.schema import HEAD
+
+    database = Database(settings.records_url)
+
+    async def work() -> str | None:
+        try:
+            return await database.read(version)
+        finally:
+            await database.shut()
+
+    found = asyncio.run(work())
+    if found not in (None, HEAD):
+        refuse_newer(database, str(found))
+    return found, HEAD
+
+
+def versions_of(settings: Settings | None) -> list[Finding]:
+    """Which Python and which libraries are here, with the extras that these settings ask for."""
+    from scrubjay.jobs.versions import versions
+
+    if settings is None:
+        return versions()
+    kinds = {"postgresql": "postgres", "postgres": "postgres", "qdrant": "qdrant", "qdrants": "qdrant"}
+    kinds |= {"chroma": "chroma", "chromas": "chroma", "static": "static", "openai": "openai", "ollama": "ollama"}
+    kinds |= {"sentence-transformers": "sentence-transformers"}
+    asked = [settings.records_url, settings.vectors, settings.embedder]
+    extras = {kinds[kind] for url in asked if (kind := url.partition(":")[0].partition("+")[0]) in kinds}
+    if settings.working.get_secret_value():
+        extras.add("redis")
+    return versions(tuple(sorted(extras)))
 
 
 def migrate_records(settings: Settings) -> Migrated:
@@ -184,6 +111,7 @@ def move_stores(
     """
     from scrubjay.backends.sql.carry import SqlPortable, check_readable, identity_of
     from scrubjay.backends.sql.database import Database
+    from scrubjay.backends.sql.generations import SqlGenerations
     from scrubjay.backends.sql.migrate import migrate
 
     async def work() -> Moved:
@@ -200,6 +128,7 @@ def move_stores(
             here = _carried_vectors(parts, source_vectors, old, vectors_key)
             store = Store(name=identity_of(old), still=still, vectors=here)
             carried = await carry(store, SqlPortable(new), there, progress)
+            await SqlGenerations(new).keep(engine_name(target_vectors), at=utc_now())
             return Moved(source=old.name, target=new.name, carried=carried)
 
     return asyncio.run(work())
@@ -207,7 +136,7 @@ def move_stores(
 
 def _carried_vectors(parts: AsyncExitStack, url: str, database: "Database", key: str) -> EngineOfVectors:
     """The vector engine that the URL names, if it can give back what it holds."""
-    engine = _vectors(url, database, key=key)
+    engine = vectors_of(url, database, key=key)
     parts.push_async_callback(engine.shut)
     if not isinstance(engine, PortableVectors):
         raise Misconfigured(f"vectors in {url!r} cannot be carried: move with `embedded`, then run `scrubjay reindex`")
@@ -235,7 +164,8 @@ def back_up(settings: Settings, file: Path, progress: Progress = lambda _done, _
             parts.push_async_callback(database.shut)
             await check_readable(database)
             copy = await parts.enter_async_context(copied(database))
-            vectors = _carried_vectors(parts, settings.vectors, copy, settings.vectors_key.get_secret_value())
+            url = anchored(settings.vectors, database)
+            vectors = _carried_vectors(parts, url, copy, settings.vectors_key.get_secret_value())
             still = await parts.enter_async_context(SqlPortable(copy).still())
             source = Store(name=identity_of(database), still=still, vectors=vectors)
             manifest = await write_backup(source, file, schema=HEAD, at=utc_now(), progress=progress)
@@ -263,18 +193,22 @@ def restore_from(
     With `force`, a store that is not empty is kept aside under another name.
     """
     from scrubjay.backends.sql.carry import SqlPortable
+    from scrubjay.backends.sql.database import Database
     from scrubjay.backends.sql.fresh import fresh
+    from scrubjay.backends.sql.generations import SqlGenerations
 
     async def work() -> Restored:
         backup = Backup(file)
         async with fresh(settings.records_url, backup.name, force=force) as found, AsyncExitStack() as parts:
-            vectors = _carried_vectors(parts, settings.vectors, found.database, settings.vectors_key.get_secret_value())
+            url = anchored(settings.vectors, Database(settings.records_url))
+            vectors = _carried_vectors(parts, url, found.database, settings.vectors_key.get_secret_value())
             records = SqlPortable(found.database)
             if force and await records.begun(backup.name) is None:
                 # Vectors on a server are not kept aside: they can be made again from the records that are.
                 for generation in backup.manifest.outline.generations:
                     await vectors.drop(generation.number)
             carried = await carry(backup, records, vectors, progress)
+            await SqlGenerations(found.database).keep(engine_name(settings.vectors), at=utc_now())
         return Restored(records=found.name, carried=carried, manifest=backup.manifest, aside=found.aside)
 
     return asyncio.run(work())

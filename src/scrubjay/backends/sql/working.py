@@ -1,0 +1,374 @@
+"""Working memory in the record database: it survives a restart, and every process on the same database sees it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar
+from uuid import UUID
+
+from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, or_, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.places import interned, place_condition, scope_from, stored
+from scrubjay.backends.sql.schema import scopes, working_messages, working_scratch, working_sessions
+from scrubjay.model import SCOPE_NAMES, Filter, Scope
+from scrubjay.model.working import (
+    Limits,
+    Message,
+    Recent,
+    Scratch,
+    Session,
+    Waiting,
+    check_session,
+    check_version,
+    message_from,
+    message_text,
+    scope_text,
+    scratch_from,
+    scratch_text,
+)
+
+T = TypeVar("T")
+
+_SESSIONS: Final = working_sessions.c
+_MESSAGES: Final = working_messages.c
+_SCRATCH: Final = working_scratch.c
+_IDS_NAMED: Final = 500
+
+_NAMES = [scopes.c[name] for name in SCOPE_NAMES]
+_ROWS = select(working_sessions, *_NAMES).join(scopes, scopes.c.id == _SESSIONS.scope_id)
+_BY_SCOPE = _ROWS.where(*(column == bindparam(f"the_{column.name}") for column in _NAMES))
+_BY_NUMBER = _ROWS.where(_SESSIONS.scope_id == bindparam("number"))
+_THE_SESSION = _SESSIONS.scope_id == bindparam("number")
+_THE_VALUE = (_SCRATCH.scope_id == bindparam("number"), _SCRATCH.name == bindparam("value_name"))
+_NEWEST = (
+    select(_MESSAGES.position, _MESSAGES.body)
+    .where(_MESSAGES.scope_id == bindparam("number"))
+    .order_by(_MESSAGES.position.desc())
+    .limit(bindparam("most"))
+)
+_OLDEST = (
+    select(_MESSAGES.position, _MESSAGES.body, _MESSAGES.id, _MESSAGES.bytes)
+    .where(_MESSAGES.scope_id == bindparam("number"))
+    .order_by(_MESSAGES.position)
+    .limit(bindparam("most"))
+)
+_KNOWN = select(_MESSAGES.id, _MESSAGES.position, _MESSAGES.body).where(
+    _MESSAGES.scope_id == bindparam("number"), _MESSAGES.id.in_(bindparam("ids", expanding=True))
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A session and the number of its scope."""
+
+    number: int
+    session: Session
+
+    def is_over(self, now: datetime) -> bool:
+        return self.session.state(now) != "live"
+
+
+class SqlWorking:
+    """The `Working` port."""
+
+    def __init__(self, database: Database, limits: Limits | None = None) -> None:
+        self._database = database
+        self.limits = limits or Limits()
+
+    async def append(
+        self, scope: Scope, messages: Sequence[Message], *, ttl: timedelta, now: datetime
+    ) -> list[Message]:
+        """Put these behind what is there, and return them with their positions, in the order given."""
+        check_session(scope)
+
+        def work(connection: Connection) -> list[Message]:
+            held = _opened(connection, scope, now=now, ttl=ttl)
+            known = _known(connection, held.number, [message.id for message in messages])
+            new = list({message.id: message for message in messages if message.id not in known}.values())
+            session = held.session
+            taken = session.bytes + sum(message.bytes for message in new)
+            self.limits.check_room(scope, taken)
+            following = session.first + session.messages
+            placed = [message.placed(following + place) for place, message in enumerate(new)]
+            if placed:
+                connection.execute(insert(working_messages), [message_row(held.number, message) for message in placed])
+            _store(connection, held.number, bytes=taken, following=following + len(placed))
+            known |= {message.id: message for message in placed}
+            return [known[message.id] for message in messages]
+
+        return await self._database.write(work)
+
+    async def recent(self, scope: Scope, *, limit: int, now: datetime, over: bool = False) -> Recent:
+        """Return the newest messages in the order they were said."""
+
+        def work(connection: Connection, held: _Held) -> Recent:
+            if held.is_over(now) and not over:
+                return Recent()
+            found = connection.execute(_NEWEST, {"number": held.number, "most": limit}).fetchall()
+            return Recent(messages=tuple(message_from(body, position) for position, body in reversed(found)))
+
+        return await self._look(scope, work, Recent())
+
+    async def session(self, scope: Scope, *, now: datetime) -> Session | None:  # noqa: ARG002 -- the port's shape
+        """Return what is known of the session, also when it is over."""
+        return await self._look(scope, lambda _, held: held.session, None)
+
+    async def set(
+        self, scope: Scope, scratch: Scratch, *, ttl: timedelta, now: datetime, expect: str | None = None
+    ) -> Scratch:
+        """Put a value on the scratchpad in place of the one with its name, and return it as it is stored."""
+        check_session(scope)
+
+        def work(connection: Connection) -> Scratch:
+            held = _opened(connection, scope, now=now, ttl=ttl)
+            known = _value(connection, held.number, scratch.name)
+            if known is not None and known.version == scratch.version:
+                return known
+            check_version(scratch.name, expect, known.version if known else None)
+            if known is None:
+                count = select(func.count()).select_from(working_scratch).where(_SCRATCH.scope_id == held.number)
+                self.limits.check_pad(scope, connection.execute(count).scalar_one() + 1)
+            put_scratch(connection, held.number, scratch)
+            return scratch
+
+        return await self._database.write(work)
+
+    async def get(self, scope: Scope, name: str, *, now: datetime) -> Scratch | None:
+        """Return the value of this name, or None."""
+
+        def work(connection: Connection, held: _Held) -> Scratch | None:
+            return None if held.is_over(now) else _value(connection, held.number, name)
+
+        return await self._look(scope, work, None)
+
+    async def scratch(self, scope: Scope, *, now: datetime) -> list[Scratch]:
+        """Return all values on the scratchpad, by name."""
+
+        def work(connection: Connection, held: _Held) -> list[Scratch]:
+            if held.is_over(now):
+                return []
+            statement = select(_SCRATCH.name, _SCRATCH.body).where(_SCRATCH.scope_id == held.number)
+            found = [scratch_from(name, body) for name, body in connection.execute(statement)]
+            # Here, not in the statement: databases sort by rules of their own.
+            return sorted(found, key=lambda one: one.name)
+
+        return await self._look(scope, work, [])
+
+    async def delete(self, scope: Scope, name: str, *, now: datetime, expect: str | None = None) -> bool:
+        """Take a value off the scratchpad; return whether it was there."""
+
+        def work(connection: Connection, held: _Held | None) -> bool:
+            known = None if held is None or held.is_over(now) else _value(connection, held.number, name)
+            check_version(name, expect, known.version if known else None)
+            if held is None or known is None:
+                return False
+            connection.execute(delete(working_scratch).where(*_THE_VALUE), {"number": held.number, "value_name": name})
+            return True
+
+        return await self._change(scope, work)
+
+    async def extend(self, scope: Scope, *, ttl: timedelta, now: datetime) -> Session | None:
+        """Let a session live that long from now on; None when there is none or it is over."""
+
+        def work(connection: Connection, held: _Held | None) -> Session | None:
+            if held is None or held.is_over(now):
+                return None
+            _store(connection, held.number, expires_at=now + ttl)
+            return replace(held.session, expires_at=now + ttl)
+
+        return await self._change(scope, work)
+
+    async def end(self, scope: Scope, *, now: datetime) -> Session | None:
+        """Let a session be over from now on; None when there is none."""
+
+        def work(connection: Connection, held: _Held | None) -> Session | None:
+            if held is None:
+                return None
+            session = held.session if held.is_over(now) else replace(held.session, ended_at=now)
+            _store(connection, held.number, ended_at=session.ended_at)
+            _clear(connection, held.number)
+            _let_go(connection, _Held(held.number, session), now)
+            return session
+
+        return await self._change(scope, work)
+
+    async def sessions(self, within: Scope, *, now: datetime, limit: int) -> list[Session]:  # noqa: ARG002 -- the port's shape
+        """Return the sessions that the scope holds, those that live longest first; also those that are over."""
+        statement = _ROWS.where(place_condition(Filter(scope=within, reach="holds")))
+        found = await self._database.read(lambda connection: _all(connection, statement))
+        return sorted(
+            (held.session for held in found), key=lambda one: (-one.expires_at.timestamp(), scope_text(one.scope))
+        )[:limit]
+
+    async def waiting(self, *, now: datetime, soon: timedelta, limit: int) -> list[Waiting]:
+        """Return sessions of every tenant whose messages should be drained, the most urgent first."""
+        is_due = or_(
+            _SESSIONS.ended_at.is_not(None),
+            _SESSIONS.expires_at <= now + soon,
+            _SESSIONS.following - _SESSIONS.first > self.limits.messages,
+        )
+        found = await self._database.read(lambda connection: _all(connection, _ROWS.where(is_due)))
+        if empty := [held for held in found if held.is_over(now) and not held.session.messages]:
+            await self._sweep(empty, now)
+        due = [one for held in found if (one := self.limits.due(held.session, now=now, soon=soon)) is not None]
+        return sorted(due, key=lambda one: (one.session.expires_at, scope_text(one.scope)))[:limit]
+
+    async def take(self, scope: Scope, *, limit: int) -> list[Message]:
+        """Return the oldest messages of a session, in order, whatever its state."""
+
+        def work(connection: Connection, held: _Held) -> list[Message]:
+            found = connection.execute(_OLDEST, {"number": held.number, "most": limit})
+            return [message_from(row.body, row.position) for row in found]
+
+        return await self._look(scope, work, [])
+
+    async def drained(self, scope: Scope, ids: Sequence[UUID], *, now: datetime) -> int:
+        """Let go of the oldest messages, as far as they are among these; return how many those were."""
+        done = set(ids)
+
+        def work(connection: Connection, held: _Held | None) -> int:
+            if held is None:
+                return 0
+            gone = taken = 0
+            for row in connection.execute(_OLDEST, {"number": held.number, "most": len(done)}):
+                if row.id not in done:
+                    break
+                gone, taken = gone + 1, taken + row.bytes
+            session = held.session
+            first = session.first + gone
+            oldest = delete(working_messages).where(_MESSAGES.scope_id == held.number, _MESSAGES.position < first)
+            connection.execute(oldest)
+            _store(connection, held.number, first=first, bytes=session.bytes - taken)
+            left = replace(session, first=first, messages=session.messages - gone)
+            _let_go(connection, _Held(held.number, left), now)
+            return gone
+
+        return await self._change(scope, work)
+
+    async def shut(self) -> None:
+        """The database is shut by whoever keeps the records."""
+
+    async def _look(self, scope: Scope, work: Callable[[Connection, _Held], T], nothing: T) -> T:
+        """Read something of a session, or what stands for nothing when there is none."""
+        check_session(scope)
+
+        def looking(connection: Connection) -> T:
+            held = _found(connection, scope)
+            return work(connection, held) if held is not None else nothing
+
+        return await self._database.read(looking)
+
+    async def _change(self, scope: Scope, work: Callable[[Connection, _Held | None], T]) -> T:
+        """Change a session that nobody else changes meanwhile."""
+        check_session(scope)
+        return await self._database.write(lambda connection: work(connection, _found(connection, scope, lock=True)))
+
+    async def _sweep(self, empty: Sequence[_Held], now: datetime) -> None:
+        def work(connection: Connection) -> None:
+            for one in empty:
+                # Looked at again: somebody may have spoken since.
+                row = connection.execute(_locked(connection, _BY_NUMBER), {"number": one.number}).first()
+                if row is not None:
+                    _let_go(connection, _held(row), now)
+
+        await self._database.write(work)
+
+
+def _locked(connection: Connection, statement: Select[Any]) -> Select[Any]:
+    """On PostgreSQL, writers of one session wait for each other; SQLite has one writer anyway."""
+    return statement.with_for_update(of=working_sessions) if connection.dialect.name == "postgresql" else statement
+
+
+def _found(connection: Connection, scope: Scope, *, lock: bool = False) -> _Held | None:
+    names = {f"the_{name}": value for name, value in zip(SCOPE_NAMES, stored(scope), strict=True)}
+    row = connection.execute(_locked(connection, _BY_SCOPE) if lock else _BY_SCOPE, names).first()
+    return _held(row) if row is not None else None
+
+
+def _all(connection: Connection, statement: Select[Any]) -> list[_Held]:
+    return [_held(row) for row in connection.execute(statement)]
+
+
+def _held(row: Row[Any]) -> _Held:
+    return _Held(row.scope_id, session_of(scope_from(tuple(row)[-len(SCOPE_NAMES) :]), row))
+
+
+def session_of(scope: Scope, row: Row[Any]) -> Session:
+    """The session that a row tells of."""
+    return Session(
+        scope=scope,
+        messages=row.following - row.first,
+        first=row.first,
+        bytes=row.bytes,
+        started_at=row.started_at,
+        expires_at=row.expires_at,
+        ended_at=row.ended_at,
+    )
+
+
+def _opened(connection: Connection, scope: Scope, *, now: datetime, ttl: timedelta) -> _Held:
+    """The session with its life renewed: begun when it is new, opened again when it is over."""
+    held = _found(connection, scope, lock=True)
+    if held is None:
+        number = interned(connection, [scope])[scope]
+        fresh = {"scope_id": number, "first": 0, "following": 0, "bytes": 0, "started_at": now, "expires_at": now + ttl}
+        kind = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+        connection.execute(kind(working_sessions).on_conflict_do_nothing(), fresh)
+        row = connection.execute(_locked(connection, _BY_NUMBER), {"number": number}).one()
+        held = _held(row)
+    if held.is_over(now):
+        _clear(connection, held.number)
+        _store(connection, held.number, started_at=now, ended_at=None)
+    _store(connection, held.number, expires_at=now + ttl)
+    return held
+
+
+def _known(connection: Connection, number: int, ids: Sequence[UUID]) -> dict[UUID, Message]:
+    found: dict[UUID, Message] = {}
+    for start in range(0, len(ids), _IDS_NAMED):
+        named = {"number": number, "ids": ids[start : start + _IDS_NAMED]}
+        found |= {row.id: message_from(row.body, row.position) for row in connection.execute(_KNOWN, named)}
+    return found
+
+
+def message_row(number: int, message: Message) -> dict[str, Any]:
+    """The message as a row of the session with this number."""
+    body = message_text(message)
+    return {
+        "scope_id": number,
+        "position": message.position,
+        "id": message.id,
+        "bytes": len(body.encode()),
+        "body": body,
+    }
+
+
+def _value(connection: Connection, number: int, name: str) -> Scratch | None:
+    found = select(_SCRATCH.body).where(*_THE_VALUE)
+    body = connection.execute(found, {"number": number, "value_name": name}).scalar()
+    return scratch_from(name, body) if body is not None else None
+
+
+def put_scratch(connection: Connection, number: int, scratch: Scratch) -> None:
+    """Store the value in place of the one with its name."""
+    kind = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    row = {"version": scratch.version, "body": scratch_text(scratch)}
+    new = kind(working_scratch).values(scope_id=number, name=scratch.name, **row)
+    connection.execute(new.on_conflict_do_update(index_elements=[_SCRATCH.scope_id, _SCRATCH.name], set_=row))
+
+
+def _clear(connection: Connection, number: int) -> None:
+    connection.execute(delete(working_scratch).where(_SCRATCH.scope_id == number))
+
+
+def _store(connection: Connection, number: int, **changes: object) -> None:
+    connection.execute(update(working_sessions).where(_THE_SESSION).values(**changes), {"number": number})
+
+
+def _let_go(connection: Connection, held: _Held, now: datetime) -> None:
+    """Delete a session that is over and has nothing left to drain."""
+    if held.is_over(now) and not held.session.messages:
+        _clear(connection, held.number)
+        connection.execute(delete(working_sessions).where(_THE_SESSION), {"number": held.number})

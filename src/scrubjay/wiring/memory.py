@@ -1,0 +1,306 @@
+"""Settings become a service."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from functools import cache, partial
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from scrubjay.core import Parts
+from scrubjay.errors import Misconfigured, StoreUnavailable
+from scrubjay.jobs.probing import Embedding
+from scrubjay.model import Health, Identity
+from scrubjay.model.working import Limits
+from scrubjay.ports import Embedder, Events, Inspected, Probe, SharedVectors, Stores, Vectors, Working
+from scrubjay.service import Scrubjay
+from scrubjay.settings import Settings, read_settings
+from scrubjay.sync import SyncScrubjay
+from scrubjay.write.index import Index
+from scrubjay.write.redact import SecretRedactor
+
+if TYPE_CHECKING:
+    from scrubjay.backends.redis.connection import RedisConnection
+    from scrubjay.backends.redis.events import RedisEvents
+    from scrubjay.backends.sql.database import Database
+
+_ON_SERVERS: Final = ("openai", "ollama")
+"""Models that may be down."""
+
+_QUICK: Final = ("static",)
+"""Models that are done before Redis has answered."""
+
+_PLACES: Final = ("prefix", "tenant", "database")
+"""Options of a vector engine's URL that say where the vectors are, and not how to reach them."""
+
+
+def utc_now() -> datetime:
+    """The clock of a real memory."""
+    return datetime.now(UTC)
+
+
+def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
+    """Build the service that these settings describe. Nothing is opened before it starts.
+
+    An embedder of your own takes the place of the one that the settings name.
+    """
+    # Backends are imported where they are chosen: what is not used costs nothing to have.
+    from scrubjay.backends.sql.blobs import SqlBlobs
+    from scrubjay.backends.sql.database import Database
+    from scrubjay.backends.sql.generations import SqlGenerations
+    from scrubjay.backends.sql.migrate import migrate
+    from scrubjay.backends.sql.records import SqlRecords
+    from scrubjay.backends.sql.texts import SqlTexts
+    from scrubjay.models.tokens import tokens_of
+
+    database = Database(settings.records_url)
+    engine = vectors_of(settings.vectors, database, key=settings.vectors_key.get_secret_value())
+    vectors = _guarded(engine, settings.vectors)
+    redis = _redis(settings)
+    model = embedder or configured(settings, redis)
+    stores = Stores(
+        records=SqlRecords(database),
+        generations=SqlGenerations(database),
+        texts=SqlTexts(database),
+        vectors=vectors,
+        blobs=SqlBlobs(database),
+    )
+    events = _events(redis)
+    index = Index(
+        stores=stores,
+        embedder=model,
+        reopen=partial(_reopened, settings, redis),
+        events=events,
+        clock=utc_now,
+        engine=engine_name(settings.vectors),
+    )
+    parts = Parts(
+        stores=stores,
+        index=index,
+        events=events,
+        redactor=SecretRedactor() if settings.redact else None,
+        tokens=cache(partial(tokens_of, settings.tokenizer)),
+        clock=utc_now,
+        working=_working(settings, database, redis),
+        working_source=settings.working_source,
+        names={"records": database.name, "embedder": settings.embedder},
+        bytes_on_disk=database.bytes_on_disk,
+        inspected=_inspected(settings, database, engine),
+        probes={
+            "records": database,
+            # An engine that cannot be asked keeps its vectors in the database.
+            "vectors": vectors if isinstance(vectors, Probe) else database,
+            **({"embedder": _probe_of(model)} if model is not None else {}),
+            **({"working": redis} if redis is not None else {}),
+        },
+    )
+    return Scrubjay(
+        parts=parts,
+        tenant=settings.tenant,
+        prepare=partial(_prepared, partial(migrate, database, language=settings.language), events),
+        background=settings.background,
+    )
+
+
+def vectors_of(url: str, database: "Database", *, key: str = "") -> Vectors:
+    """The vector engine that the URL names; the key is for one that asks for it."""
+    match url.partition(":")[0]:
+        case "embedded":
+            from scrubjay.backends.vectors.embedded import EmbeddedVectors
+
+            return EmbeddedVectors(database)
+        case "pgvector":
+            from scrubjay.backends.vectors.pgvector import PgVectors
+
+            return PgVectors(database)
+        case "qdrant" | "qdrants":
+            from scrubjay.backends.vectors.qdrant import QdrantVectors
+
+            return QdrantVectors(url, key=key)
+        case "chroma" | "chromas":
+            from scrubjay.backends.vectors.chroma import ChromaVectors
+
+            return ChromaVectors(url, key=key, beside=_beside(database))
+        case _:
+            known = "`embedded`, `pgvector:`, `qdrant://HOST:PORT`, `chroma://HOST:PORT` or `chroma:`"
+            raise Misconfigured(f"SCRUBJAY_VECTORS is {url!r}: use {known}")
+
+
+def _beside(database: "Database") -> Path | None:
+    """The folder for a vector engine that has files of its own; None where the records are not in a file."""
+    path = database.path
+    return path.with_name(f"{path.name}.chroma") if path is not None else None
+
+
+def anchored(url: str, database: "Database") -> str:
+    """The URL of a vector engine with the folder spelled out, for those who work on a copy of the database."""
+    parts = urlsplit(url)
+    folder = _beside(database)
+    if parts.scheme != "chroma" or parts.netloc or parts.path or folder is None:
+        return url
+    return parts._replace(path=quote(str(folder.absolute()))).geturl()
+
+
+def _redis(settings: Settings) -> "RedisConnection | None":
+    """The Redis that the settings name, shared by all that use it; None when they name none."""
+    url = settings.working.get_secret_value()
+    if not url:
+        return None
+    from scrubjay.backends.redis.connection import RedisConnection
+
+    return RedisConnection(url)
+
+
+def _working(settings: Settings, database: "Database", redis: "RedisConnection | None") -> Working:
+    """Working memory in Redis, which goes on in the record store while that is away; or there for good."""
+    from scrubjay.backends.sql.working import SqlWorking
+
+    limits = Limits(ttl=timedelta(seconds=settings.working_ttl))
+    if redis is None:
+        return SqlWorking(database, limits)
+    from scrubjay.backends.redis.working import RedisWorking
+    from scrubjay.backends.sql.detours import SqlDetours
+    from scrubjay.backends.working.fallback import FallbackWorking
+
+    return FallbackWorking(RedisWorking(redis, limits), SqlDetours(database), limits)
+
+
+def _events(redis: "RedisConnection | None") -> Events:
+    """Events between processes where there is a Redis, and inside this one where there is none."""
+    if redis is None:
+        from scrubjay.backends.events import LocalEvents
+
+        return LocalEvents()
+    from scrubjay.backends.redis.events import RedisEvents
+
+    return RedisEvents(redis)
+
+
+async def _prepared(migrated: Callable[[], Awaitable[object]], events: Events) -> None:
+    """Bring the record store up to date; and where events come from others, find where they go on from."""
+    from scrubjay.backends.events import LocalEvents
+
+    await migrated()
+    if not isinstance(events, LocalEvents):
+        await cast("RedisEvents", events).ready()
+
+
+def _inspected(settings: Settings, database: "Database", engine: Vectors) -> dict[str, Inspected]:
+    """Everything that can say how it is set up."""
+    from scrubjay.backends.sql.inspection import SqlInspection
+
+    found: dict[str, Inspected] = {"records": SqlInspection(database)}
+    if settings.vectors.startswith("pgvector"):
+        from scrubjay.backends.vectors.pgvector_inspection import PgInspection
+
+        found["vectors"] = PgInspection(database)
+    elif isinstance(engine, Inspected):
+        found["vectors"] = engine
+    if working := settings.working.get_secret_value():
+        from scrubjay.backends.redis.inspection import RedisInspection
+
+        found["working"] = RedisInspection(working)
+    return found
+
+
+def engine_name(url: str) -> str:
+    """A short name that tells a vector engine from others: its kind and, on a server, a digest of where it is.
+
+    Nothing secret goes into it, and nothing that may change while the vectors stay, such as a key or a timeout.
+    """
+    parts = urlsplit(url)
+    kind = parts.scheme.removesuffix("s")
+    options = sorted(pair for pair in parse_qsl(parts.query) if pair[0] in _PLACES)
+    address = (parts.hostname, parts.port, parts.path.strip("/"), options)
+    if not kind or not any(address):
+        return kind or url
+    return f"{kind[:11]}-{sha256(repr(address).encode()).hexdigest()[:12]}"
+
+
+def _guarded(vectors: Vectors, url: str) -> Vectors:
+    """The same engine, behind a guard if it is on a server of its own: one in the database has the database's."""
+    if not urlsplit(url).netloc:
+        return vectors
+    from scrubjay.backends.breaker import Breaker
+    from scrubjay.backends.vectors.guarded import Engine, GuardedVectors
+
+    engine = cast("Engine", vectors)
+    # One failure is enough: the engine has tried again already, or has taken long.
+    return GuardedVectors(engine, Breaker(engine.name, failures=1))
+
+
+def _probe_of(model: Embedder) -> Probe:
+    """Whom to ask whether the model is there: its server, or the model itself."""
+    from scrubjay.models.cache import Cached
+
+    behind = model.behind if isinstance(model, Cached) else model
+    return behind if isinstance(behind, Probe) else Embedding(model)
+
+
+def configured(settings: Settings, redis: "RedisConnection | None" = None) -> Embedder | None:
+    """The model that these settings name, with recent vectors remembered, in Redis if there is one; None for `none`."""
+    return _cached(settings, redis, settings.embedder)
+
+
+def _reopened(settings: Settings, redis: "RedisConnection | None", identity: Identity) -> Embedder | None:
+    """The model that made an older generation, if it is the same still."""
+    from scrubjay.models import spec_of
+
+    model = _cached(settings, redis, spec_of(identity))
+    return model if model is not None and model.identity == identity else None
+
+
+def _cached(settings: Settings, redis: "RedisConnection | None", spec: str) -> Embedder | None:
+    from scrubjay.backends.breaker import Breaker
+    from scrubjay.models import embedder_of
+    from scrubjay.models.cache import Cached
+    from scrubjay.models.guarded import GuardedEmbedder
+
+    key = settings.embedder_key.get_secret_value()
+    model = embedder_of(spec, url=settings.embedder_url, key=key, threads=settings.threads)
+    if model is not None and spec.partition(":")[0] in _ON_SERVERS:
+        model = GuardedEmbedder(model, Breaker(spec, failures=1))
+    return Cached(model, shared=_shared(redis, spec)) if model is not None else None
+
+
+def _shared(redis: "RedisConnection | None", spec: str) -> SharedVectors | None:
+    """Vectors that processes share, for models that take longer than asking Redis does."""
+    if redis is None or spec in _QUICK:
+        return None
+    from scrubjay.backends.redis.cache import RedisVectorCache
+
+    return RedisVectorCache(redis)
+
+
+def open(home: str | Path | None = None, **settings: object) -> SyncScrubjay:
+    """Open the memory and return it, ready. Without arguments: one file in the user's data directory.
+
+    `home` is another folder for it; any setting can be given by name, such as `tenant="acme"` or `embedder="static"`.
+    """
+    return SyncScrubjay(wire(read_settings(home=home, **settings))).start()
+
+
+def open_async(home: str | Path | None = None, **settings: object) -> Scrubjay:
+    """The same, awaited: `async with scrubjay.open_async() as jay`."""
+    return wire(read_settings(home=home, **settings))
+
+
+def look_at(settings: Settings) -> Health:
+    """Say how every store and model of these settings is doing, also when the memory cannot be opened without them."""
+
+    async def work() -> Health:
+        jay = wire(settings)
+        try:
+            await jay.start()
+        except StoreUnavailable as error:
+            if type(error) is not StoreUnavailable:
+                raise  # It answers, but its schema or its file is wrong.
+            return await jay.health()
+        else:
+            return await jay.health()
+        finally:
+            await jay.close()
+
+    return asyncio.run(work())
