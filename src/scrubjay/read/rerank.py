@@ -40,6 +40,9 @@ EVENT_HALF_LIFE: Final = 30.0
 FACT_HALF_LIFE: Final = 365.0
 """Days. What holds fades slowly: when it changes it is superseded, and gone from the answer at once."""
 
+HALF_LIVES: Final = {"feedback": 90.0, "pattern": 180.0, "convention": 730.0, "instruction": 730.0, "rule": 3650.0}
+"""Days, for kinds that fade faster or slower. Feedback is about work that moves on; a rule hardly ages."""
+
 USE: Final = 0.1
 """Added for every doubling of its uses. Not measured either, and smaller still."""
 
@@ -174,7 +177,7 @@ def _parts(
         ASSISTANT if by_assistant else 0.0,
         IMPORTANCE * (memory.importance - 0.5),
         _recency(memory, now),
-        min(MOST_USE, USE * log2(1 + memory.uses)) if memory.uses else 0.0,
+        familiarity(memory),
     )
 
 
@@ -189,9 +192,19 @@ def _neighbours(position: int | None, turns: Mapping[int, float]) -> float:
 
 
 def _recency(memory: Memory, now: datetime) -> float:
+    return RECENCY * freshness(memory, now)
+
+
+def freshness(memory: Memory, now: datetime) -> float:
+    """1 for what holds since this moment, half of it after each half-life of its kind."""
     days = max(0.0, (now - memory.valid_from).total_seconds() / 86_400)
-    half_life = EVENT_HALF_LIFE if memory.is_event else FACT_HALF_LIFE
-    return RECENCY * exp2(-days / half_life)
+    half_life = EVENT_HALF_LIFE if memory.is_event else HALF_LIVES.get(memory.kind, FACT_HALF_LIFE)
+    return exp2(-days / half_life)
+
+
+def familiarity(memory: Memory) -> float:
+    """What its uses add: a little for every doubling, and never much."""
+    return min(MOST_USE, USE * log2(1 + memory.uses)) if memory.uses else 0.0
 
 
 def words_found(terms: Sequence[str], content: str) -> list[str]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import uuid5
 
-from scrubjay.errors import IdTaken
+from scrubjay.errors import Conflict, IdTaken
 from scrubjay.model import Memory
 from scrubjay.ports import Decision, Known
 
@@ -36,6 +36,34 @@ def reconcile(draft: Memory, known: Known) -> Decision:
         closed = same.closed(draft.created_at, because=CORRECTED, by=draft.id)
         return Decision(outcome="superseded", memory=draft, closes=(closed,), opens=(draft,))
     return Decision(outcome="stored", memory=draft, opens=(draft,))
+
+
+def insert(draft: Memory, known: Known) -> Decision:
+    """Store the draft only if it replaces nothing. Telling it again under its own id is still one memory."""
+    if known.same_id is None:
+        _check_free(draft, known, "Store it without insert_only to replace it")
+    return reconcile(draft, known)
+
+
+def reopen(draft: Memory, known: Known) -> Decision:
+    """Believe again what was forgotten, over its own stretch. Raises Conflict when that stretch is taken."""
+    _check_free(draft, known, "Forget that one first, or leave this one forgotten")
+    return Decision(outcome="stored", memory=draft, opens=(draft,))
+
+
+def _check_free(draft: Memory, known: Known, remedy: str) -> None:
+    """Raise Conflict when something is believed that the draft would replace or repeat.
+
+    The whole stretch counts, up to the end of time: of two who insert at once, the one whose clock is behind must not
+    slip in before the other.
+    """
+    taken = [one for one in known.same_key if _overlap(one, draft)]
+    if known.same_words is not None and draft.valid_to is None:
+        taken.append(known.same_words)
+    if taken:
+        named = f"key {draft.key!r}" if draft.key is not None else "the same content"
+        stands = taken[-1]
+        raise Conflict(f"{named} has a value in {draft.scope}: {stands.content[:60]!r} ({stands.id}). {remedy}")
 
 
 def correct(draft: Memory, known: Known, *, old: Memory) -> Decision:

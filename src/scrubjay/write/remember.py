@@ -8,7 +8,8 @@ from uuid import UUID
 
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model import Memory, Remembered, Scope, Trust
-from scrubjay.ports import Clock, Decide, Decision, Known, Records, Redactor
+from scrubjay.ports import Clock, Decide, Decision, Events, Known, Records, Redactor
+from scrubjay.write.announce import stored
 from scrubjay.write.index import Index
 from scrubjay.write.prepare import Telling, prepare, telling_of
 from scrubjay.write.reconcile import correct, reconcile
@@ -18,22 +19,22 @@ BATCH: Final = 1_000
 
 
 class Writer:
-    """Writes memories: redact → prepare → reconcile → store → embed → index."""
+    """Writes memories: redact → prepare → reconcile → store → embed → index, and then says so."""
 
-    def __init__(self, *, records: Records, index: Index, redactor: Redactor | None, clock: Clock) -> None:
+    def __init__(
+        self, *, records: Records, index: Index, redactor: Redactor | None, events: Events, clock: Clock
+    ) -> None:
         self._records = records
         self._index = index
         self._redactor = redactor
+        self._events = events
         self._clock = clock
 
     async def remember(
         self, items: Sequence[str | Telling], scope: Scope, *, progress: Callable[[int], None] | None = None
     ) -> list[Remembered]:
         """Store what was told. Everything is checked before the first of it is written."""
-        many = len(items) > 1
-        drafts = await self._trusted(
-            [self._prepared(place if many else None, item, scope) for place, item in enumerate(items)]
-        )
+        drafts = await self.drafts(items, scope)
         done: list[Remembered] = []
         for start in range(0, len(drafts), BATCH):
             done += await self.write(drafts[start : start + BATCH], reconcile)
@@ -41,8 +42,15 @@ class Writer:
                 progress(len(done))
         return done
 
+    async def drafts(self, items: Sequence[str | Telling], scope: Scope) -> list[Memory]:
+        """What was told as memories, redacted and checked, and not yet written."""
+        many = len(items) > 1
+        return await self._trusted(
+            [self._prepared(place if many else None, item, scope) for place, item in enumerate(items)]
+        )
+
     async def write(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
-        """Store these in one transaction and index what changed."""
+        """Store these in one transaction, index what changed, and announce it."""
         decided: dict[UUID, Decision] = {}
 
         def noting(draft: Memory, known: Known) -> Decision:
@@ -56,6 +64,7 @@ class Writer:
             closed = {memory.id: memory for decision in decided.values() for memory in decision.closes}
             await self._index.add([closed.get(memory.id, memory) for memory in opened.values()])
             await self._index.retire([memory for memory in closed.values() if memory.id not in opened])
+        await self._events.publish(stored(done, self._clock()))
         return done
 
     async def correct(self, old: Memory, changes: Telling) -> Remembered:

@@ -1,0 +1,43 @@
+"""Restoring: what was deleted becomes a new version, over the stretch of time it had."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+from uuid import UUID
+
+from scrubjay.core import Core
+from scrubjay.model import Memory, new_id
+from scrubjay.model.facts import Fact
+from scrubjay.write.reconcile import reopen
+
+RESTORED: Final = "restored"
+
+
+async def restore(core: Core, deleted: Sequence[Memory], *, reason: str | None) -> list[Fact]:
+    """Open each of these again, all or none. An expiry that has passed is taken off, or nothing would be restored.
+
+    A new version is made from the old one, so that purging the old one takes it along.
+    """
+    now = core.parts.clock()
+    drafts = [
+        replace(
+            memory,
+            id=new_id(),
+            created_at=now,
+            superseded_at=None,
+            superseded_by=None,
+            closed_because=None,
+            generation=None,
+            derived_from=(*memory.derived_from, memory.id),
+            reason=f"{RESTORED}: {reason}" if reason else RESTORED,
+            expires_at=memory.expires_at if memory.expires_at is not None and memory.expires_at > now else None,
+        )
+        for memory in deleted
+    ]
+    return [Fact(memory=done.memory) for done in await core.parts.writer.write(drafts, reopen)]
+
+
+def restored_from(memory: Memory) -> UUID | None:
+    """The version that was deleted and that this one restored; None when it was told."""
+    is_restored = memory.reason is not None and (memory.reason == RESTORED or memory.reason.startswith(f"{RESTORED}: "))
+    return memory.derived_from[-1] if is_restored and memory.derived_from else None
