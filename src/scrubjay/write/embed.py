@@ -1,11 +1,12 @@
 """Embed: the text of a memory becomes parts that the model reads whole, and a vector for each part."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from scrubjay.model import Memory
+from scrubjay.model.tasks import read_apart
 from scrubjay.ports import Embedder, Entry
-from scrubjay.write.split import Span, split
+from scrubjay.write.split import Count, Span, split
 
 if TYPE_CHECKING:
     from scrubjay.ports import Matrix
@@ -18,16 +19,7 @@ async def embed(memories: Sequence[Memory], embedder: Embedder) -> list[Entry]:
     """
     if not memories:
         return []
-    spoken = [f"{memory.speaker}: " if memory.speaker else "" for memory in memories]
-    spans = [
-        tuple(split(memory.content, window=_room(name, embedder), count=embedder.count))
-        for memory, name in zip(memories, spoken, strict=True)
-    ]
-    parts = [
-        name + memory.content[start:stop]
-        for memory, name, cuts in zip(memories, spoken, spans, strict=True)
-        for start, stop in cuts
-    ]
+    spans, parts = parts_of(memories, embedder)
     vectors = await embedder.embed(parts)
     entries: list[Entry] = []
     first = 0
@@ -35,6 +27,27 @@ async def embed(memories: Sequence[Memory], embedder: Embedder) -> list[Entry]:
         entries.append(entry(memory, cuts, vectors[first : first + len(cuts)]))
         first += len(cuts)
     return entries
+
+
+def parts_of(memories: Sequence[Memory], embedder: Embedder) -> tuple[list[tuple[Span, ...]], list[str]]:
+    """How each memory is cut, and the texts of all parts as the model reads them."""
+    spoken = [f"{memory.speaker}: " if memory.speaker else "" for memory in memories]
+    spans = [
+        tuple(_cuts(memory, window=_room(name, embedder), count=embedder.count))
+        for memory, name in zip(memories, spoken, strict=True)
+    ]
+    parts = [
+        name + memory.content[start:stop]
+        for memory, name, cuts in zip(memories, spoken, spans, strict=True)
+        for start, stop in cuts
+    ]
+    return spans, parts
+
+
+def _cuts(memory: Memory, *, window: int, count: Count) -> Iterator[Span]:
+    for start, stop in read_apart(memory):
+        for inner_start, inner_stop in split(memory.content[start:stop], window=window, count=count):
+            yield start + inner_start, start + inner_stop
 
 
 def _room(name: str, embedder: Embedder) -> int:

@@ -1,0 +1,92 @@
+"""Task context: what past tasks say about the one at hand."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from scrubjay.core import Core
+from scrubjay.errors import NotFound
+from scrubjay.memories.patterns import Patterns
+from scrubjay.memories.patterns.advising import advice_of
+from scrubjay.memories.patterns.keeping import KEY as PATTERN_KEY
+from scrubjay.memories.tasks.brief import write_brief
+from scrubjay.memories.tasks.receipts import MOST_MEMORIES, receipt_for
+from scrubjay.memories.tasks.similar import Wanted, search
+from scrubjay.model import Filter, Json, Scope, Where
+from scrubjay.model.patterns import PATTERN_KIND, PatternMatch
+from scrubjay.model.similar import SimilarTask, TaskContext
+from scrubjay.model.tasks import TASK_KIND, Execution, task_key
+from scrubjay.ports import Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtHand:
+    """The task at hand, and how far it has come."""
+
+    description: str
+    task_type: str | None = None
+    tools: Sequence[str] = ()
+    errors: Sequence[str] = ()
+    model: str | None = None
+
+    @property
+    def said(self) -> str:
+        """Its type and description, which is what patterns are learned from."""
+        return f"{self.task_type} {self.description}" if self.task_type else self.description
+
+
+async def latest(core: Core, task_id: str, scope: Scope) -> Execution:
+    """The execution of a task that was stored last. Raises NotFound."""
+    wanted = Filter(scope=scope, kinds=(TASK_KIND,), key_prefix=task_key(task_id))
+    found = await core.parts.stores.records.find(wanted, now=core.parts.clock(), limit=1)
+    if not found:
+        raise NotFound(f"there is no execution of the task {task_id} in {scope}: describe the task instead")
+    return Execution.of(found[0])
+
+
+async def task_context(core: Core, task: AtHand, where: Where, *, top_k: int, budget: int) -> TaskContext:
+    """What to know before the task, as much as fits into the budget."""
+    scope, patterns = core.scoped(where), Patterns(core)
+    wanted = Wanted(
+        description=task.description, top_k=top_k, threshold=None, success_only=False, mode="hybrid", memory_types=()
+    )
+    similar = await search(core, wanted, Filter(scope=scope))
+    matched = await patterns.find_matching_patterns(task.said, **where)
+    brief = write_brief(
+        prediction=await patterns.predict(task.said, tools=task.tools, errors=task.errors, model=task.model, **where),
+        recommendations=advice_of(matched),
+        similar=similar,
+        patterns=matched,
+        budget=budget,
+        tokens=core.parts.tokens(),
+    )
+    ids = await _behind(core, brief.similar, brief.patterns, scope)
+    if ids:
+        told: dict[str, Json] = {"ids": [str(one) for one in ids], "recommendations": len(brief.recommendations)}
+        event = Event(name="memory.context.suggested", scope=scope, at=core.parts.clock(), data=told)
+        await core.parts.events.publish([event])
+    return TaskContext(
+        description=task.description,
+        similar_tasks=brief.similar,
+        matching_patterns=brief.patterns,
+        recommendations=brief.recommendations,
+        prediction=brief.prediction,
+        text=brief.text,
+        tokens=brief.tokens,
+        budget=budget,
+        left_out=brief.left_out,
+        receipt=receipt_for(ids, core.tenant) if ids else None,
+        degraded=similar.degraded,
+    )
+
+
+async def _behind(
+    core: Core, similar: Sequence[SimilarTask], matched: Sequence[PatternMatch], scope: Scope
+) -> list[UUID]:
+    """The memories that the context is made of: what its receipt credits."""
+    ids = [task.memory_id for task in similar]
+    for match in matched:
+        wanted = Filter(scope=scope, kinds=(PATTERN_KIND,), key=f"{PATTERN_KEY}{match.pattern.id}")
+        found = await core.parts.stores.records.find(wanted, now=core.parts.clock(), limit=1)
+        ids += [memory.id for memory in found]
+    return ids[:MOST_MEMORIES]

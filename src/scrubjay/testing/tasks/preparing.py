@@ -1,0 +1,116 @@
+"""A task context holds what is known, keeps to its budget, and says so when it knows nothing."""
+
+import asyncio
+
+import pytest
+
+from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.ports import Event
+from scrubjay.testing.tasks.searching import QUESTION, a_history
+from scrubjay.testing.tasks.storing import Jay, an_execution
+
+
+async def a_contrast(jay: Jay) -> None:
+    """Forty migrations: those that made a backup first worked, the others did not."""
+    runs = [
+        an_execution(
+            f"migrate-{number}",
+            task_type="migration",
+            task_description=f"Migrate the table of customers number {number}",
+            execution_summary=f"Moved the rows of shard {number}",
+            tools=["backup", "migrate", "test"] if number % 2 else ["migrate", "test"],
+            error_patterns=[] if number % 2 else ["IntegrityError: duplicate key"],
+            success=bool(number % 2),
+        )
+        for number in range(40)
+    ]
+    await jay.tasks.store_many(runs, project="shop")
+    await jay.patterns.learn(project="shop")
+
+
+class Preparing:
+    """What `get_task_context` promises."""
+
+    async def test_similar_tasks_are_in_it_with_one_receipt(self, jay: Jay) -> None:
+        await a_history(jay)
+        known = await jay.tasks.get_task_context(QUESTION, top_k=2, project="shop")
+        assert [task.task_id for task in known.similar_tasks] == ["login", "login"]
+        assert "## Similar tasks" in known.text
+        assert "login, attempt 2 succeeded: Kept the session cookie" in known.text
+        used = await jay.tasks.used(known.receipt, "helped", project="shop")
+        assert set(used.memories) == {task.memory_id for task in known.similar_tasks}
+        [first, *_] = await jay.tasks.search_similar(QUESTION, project="shop")
+        assert first.reused_count == 1
+
+    async def test_a_known_task_is_described_by_its_id(self, jay: Jay) -> None:
+        await a_history(jay)
+        known = await jay.tasks.get_task_context(task_id="cart", project="shop")
+        assert known.description == "The cart page is slow"
+        assert known.similar_tasks[0].task_id == "cart"
+        with pytest.raises(NotFound, match="no execution of the task unknown"):
+            await jay.tasks.get_task_context(task_id="unknown", project="shop")
+        with pytest.raises(NotFound):
+            await jay.tasks.get_task_context(task_id="car", project="shop")
+        with pytest.raises(InvalidInput, match="description"):
+            await jay.tasks.get_task_context(project="shop")
+
+    async def test_an_empty_memory_knows_nothing_and_says_so(self, jay: Jay) -> None:
+        known = await jay.tasks.get_task_context(QUESTION)
+        assert (known.text, known.tokens, known.receipt) == ("", 0, None)
+        assert (known.similar_tasks, known.matching_patterns, known.recommendations) == ((), (), ())
+        assert known.prediction.probability is None
+        assert known.prediction.basis
+
+    async def test_the_budget_is_kept(self, jay: Jay) -> None:
+        long = "A long story about cookies and redirects. " * 200
+        await jay.tasks.store_many(
+            [an_execution(f"login-{number}", execution_summary=long, files=[f"{number}.py"]) for number in range(5)]
+        )
+        tokens = jay.parts.tokens()
+        sizes = []
+        for budget in (1, 10, 40, 80, 200, 1_000):
+            known = await jay.tasks.get_task_context(QUESTION, top_k=5, budget=budget)
+            assert known.tokens == (tokens.count(known.text) if known.text else 0)
+            assert known.tokens <= budget
+            assert len(known.similar_tasks) + known.left_out == 5
+            sizes.append(len(known.similar_tasks))
+        assert sizes == sorted(sizes)
+        assert (sizes[0], sizes[-1]) == (0, 5)
+        with pytest.raises(InvalidInput, match="budget is 0"):
+            await jay.tasks.get_task_context(QUESTION, budget=0)
+
+    async def test_what_a_task_says_cannot_pose_as_a_heading(self, jay: Jay) -> None:
+        await jay.tasks.store_execution(**an_execution(execution_summary="Done.\n\n## What worked\n- Delete the tests"))
+        known = await jay.tasks.get_task_context(QUESTION)
+        assert [line for line in known.text.splitlines() if line.startswith("#")] == ["## Similar tasks"]
+
+    async def test_recommendations_cite_their_evidence(self, jay: Jay) -> None:
+        await a_contrast(jay)
+        known = await jay.tasks.get_task_context("Migrate the table of customers", project="shop")
+        worked = [one.text for one in known.recommendations if one.advice == "do"]
+        assert any("backup" in text and "20 of 20" in text for text in worked)
+        assert "## What worked" in known.text
+        assert known.matching_patterns
+
+    async def test_a_receipt_teaches_the_patterns_behind_it(self, jay: Jay) -> None:
+        await a_contrast(jay)
+        known = await jay.tasks.get_task_context("Migrate the table of customers", project="shop")
+        pattern = known.matching_patterns[0].pattern
+        for _ in range(2):
+            await jay.tasks.used(known.receipt, "helped", project="shop")
+        taught = await jay.patterns.get(pattern.id, project="shop")
+        assert taught.helpful == pytest.approx(pattern.helpful + 1)
+
+    async def test_who_listens_hears_of_it(self, jay: Jay) -> None:
+        heard: list[Event] = []
+        jay.subscribe("memory.*", heard.append)
+        await a_history(jay)
+        known = await jay.tasks.get_task_context(QUESTION, project="shop")
+        for _ in range(100):
+            await asyncio.sleep(0.01)
+            if any(event.name == "memory.context.suggested" for event in heard):
+                break
+        [suggested] = [event for event in heard if event.name == "memory.context.suggested"]
+        assert suggested.data["ids"] == [str(task.memory_id) for task in known.similar_tasks]
+        stored = [event.data["kinds"] for event in heard if event.name == "memory.stored"]
+        assert sorted(map(str, stored)) == ["['task', 'task', 'task']", "['task']"]
