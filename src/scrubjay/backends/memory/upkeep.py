@@ -97,7 +97,7 @@ class MemoryUpkeep:
             memory
             for memory in self._believed(within)
             if memory.is_event
-            and memory.valid_from < before
+            and max(memory.valid_from, memory.used_at or memory.valid_from) < before
             and memory.position is not None
             and memory.position <= self._marks.get(("distill", memory.scope), -1)
         ][:limit]
@@ -115,7 +115,7 @@ class MemoryUpkeep:
         return [
             self._put(replace(memory, importance=hollow[memory.id].importance, generation=None))
             for memory in memories
-            if memory.id in hollow
+            if memory.id in hollow and memory.scope == hollow[memory.id].scope
         ]
 
     async def idle(self, *, within: Scope | None, before: datetime, below: float, limit: int) -> list[Memory]:
