@@ -7,8 +7,8 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format types unit integration conformance migrations doors house demo bench-core bench-backends \
-        services fetch reference model docs-svg constraints hooks clean
+.PHONY: help setup run test lint format types unit integration conformance migrations doors house demo bench-core \
+        bench-learning bench-distill bench-backends bench-workspace services fetch ingest reference model docs-svg notebook constraints hooks clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -65,17 +65,29 @@ format: setup ## Format the code and mend what can be mended
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
-services: setup ## Run PostgreSQL, Redis and Qdrant until Ctrl-C
+services: setup ## Run PostgreSQL, Redis, Qdrant and Chroma until Ctrl-C
 	$(BIN)/python scripts/services.py up
 
 fetch: setup ## Download the test servers that are not here yet
 	$(BIN)/python scripts/services.py fetch
+
+ingest: setup ## Read a repository into memory (REPO=folder)
+	$(BIN)/scrubjay workspace ingest $(or $(REPO),.)
 
 reference: setup ## Write the generated pages of docs/reference and .env.example
 	$(BIN)/python scripts/make_reference.py
 
 hooks: setup ## Check every commit before it is made
 	$(BIN)/python -m pip install --quiet pre-commit && $(BIN)/pre-commit install
+
+bench-learning: setup ## Measure what learning is worth and costs (DATA=folder with the data sets)
+	$(BIN)/python benchmarks/learning/run.py --data $(DATA)
+
+bench-workspace: setup ## Measure code memory (DATA=folder with the data sets, REPOS=folder for source trees)
+	$(BIN)/python benchmarks/workspace/run.py --data $(DATA) --repositories $(REPOS)
+
+bench-distill: setup ## Measure what summaries keep (DATA=folder with the data sets)
+	$(BIN)/python benchmarks/distill/run.py --data $(DATA)
 
 bench-core: setup ## Measure what the core claims
 	$(BIN)/python benchmarks/core/run.py
@@ -92,6 +104,9 @@ model: setup ## Make the bundled embedding model again from its published weight
 
 docs-svg: setup ## Record the demo again for the README
 	$(BIN)/python scripts/record_demo.py
+
+notebook: setup ## Run the notebook again and keep what it shows
+	$(BIN)/python scripts/run_notebook.py examples/consolidation.ipynb
 
 constraints: setup ## Resolve every dependency anew and pin it in constraints.txt
 	rm -rf .cache/constraints

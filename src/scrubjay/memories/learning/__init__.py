@@ -1,0 +1,1 @@
+"""How patterns are found: plain functions and small states over executions, without a store and without a model."""
