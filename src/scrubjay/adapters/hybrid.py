@@ -17,7 +17,7 @@ from typing import Any, Final, Self, TypeAlias, Unpack
 from uuid import UUID
 
 import scrubjay
-from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.errors import Conflict, InvalidInput, NotFound
 from scrubjay.memories.episodes.telling import EpisodeTold, Tellings
 from scrubjay.memories.episodes.telling import Told as ToldEpisode
 from scrubjay.memories.episodes.verbs import OfSession
@@ -102,9 +102,7 @@ class AsyncHybridMemoryService:
         Vectors are made by the configured model, whose vectors alone they are compared with: give the text, not a
         vector. The text is stored, and found by its words, also while the model is away; its vector follows.
         """
-        return await self.jay.remember(
-            text, kind=kind, key=_key(id), data=metadata, importance=importance, **where
-        )
+        return await self.jay.remember(text, kind=kind, key=_key(id), data=metadata, importance=importance, **where)
 
     async def upsert_vectors(
         self,
@@ -184,19 +182,19 @@ class AsyncHybridMemoryService:
 
     async def _meant(self, id: Id, where: Where) -> UUID:
         """The memory that an id means: its own id, or what `upsert_vector` or another verb stored under yours."""
-        if isinstance(id, UUID) or _is_uuid(id):
-            return UUID(str(id))
+        if isinstance(id, UUID):
+            return id
         scope = self.jay.scoped(where)
-        # The one of the narrowest scope, as everywhere else.
-        found = [one for one in await self._stored_as(id, where) if one.scope == scope]
-        for memory in found or await self._stored_as(id, where):
-            return memory.id
+        seen = [hit.memory for hit in await self.jay.recall("", key=_key(id), limit=100, touch=False, **where)]
+        # That of this scope, or of the narrowest one around it, as everywhere else.
+        applying = [memory for memory in seen if memory.scope.holds(scope)]
+        if applying:
+            return min(applying, key=lambda memory: memory.scope.breadth).id
+        if len(seen) > 1:
+            raise Conflict(f"{id!r} names {len(seen)} texts in {scope}: name the scope of the one that you mean")
         with suppress(NotFound):
-            return (await self.jay.get(id, **where)).id
+            return seen[0].id if seen else (await self.jay.get(id, **where)).id
         raise NotFound(f"there is nothing stored under {id!r} in {scope}")
-
-    async def _stored_as(self, id: str, where: Where) -> "list[Memory]":
-        return await self.jay.list(key=_key(id), **where)
 
     # Opening and closing
 
@@ -268,11 +266,3 @@ def _telling(item: Mapping[str, Any]) -> Any:  # noqa: ANN401 -- the core checks
         raise InvalidInput(f"an item is {shown(item)}: give `id` and `text`, and any of {', '.join(known[2:])}")
     telling = {"content": item["text"], "key": _key(item["id"]), "data": item.get("metadata")}
     return telling | {name: item[name] for name in ("kind", "importance") if name in item}
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True

@@ -1,38 +1,137 @@
 """Context: what an agent should know before it acts, from what always holds, what fits, and what just happened."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from scrubjay.model import EVENT_KINDS, STANDING_KINDS, Context, Query
-from scrubjay.ports import Stores, Tokens
+from scrubjay.model import EVENT_KINDS, PLACE_NAMES, STANDING_KINDS, Context, Filter, Json, Memory, Query, Scope
+from scrubjay.model.context import (
+    ABOUT_MEMORIES,
+    DEFAULT_BUDGET,
+    SECTIONS,
+    SHAPE_KEY,
+    SHAPE_KIND,
+    SHAPE_PLACE,
+    ContextShape,
+    Section,
+    kinds_of,
+    section_of,
+)
+from scrubjay.model.query import MOST_HITS
+from scrubjay.model.working import Recent, memory_of
+from scrubjay.ports import Stores, Tokens, Working
 from scrubjay.read.assemble import assemble
 from scrubjay.read.recall import rank
+from scrubjay.read.rerank import Ranked
 from scrubjay.read.retrieve import AskServing
 
 MOST_STANDING: Final = 200
 """Instructions, rules, preferences and conventions that are offered, newest first."""
 
 MOST_RECENT: Final = 10
-"""Turns of the session that are offered."""
+"""Turns of the session that are offered from the record store."""
+
+MOST_READ: Final = 50
+"""Turns of sessions of that name that are read for them: another user may have one of the same name."""
+
+MOST_LIVE: Final = 50
+"""Messages that are offered from what the session still holds."""
+
+MOST_SHAPES: Final = 32
+"""Shapes that can concern one reader: one for each choice of the names of its scope."""
+
+
+async def shape_of(scope: Scope, *, stores: Stores, now: datetime) -> ContextShape:
+    """The shape that is preferred in this scope, each part by the narrowest scope that decides it."""
+    # A reader sees what belongs to names that it leaves open; the shape of an agent is for those who name the agent.
+    open_names = [name for name in PLACE_NAMES if getattr(scope, name) is None]
+    elsewhere: dict[str, Json] = {f"{SHAPE_PLACE}.{name}": {"exists": False} for name in open_names}
+    kept = Filter(scope=scope, kinds=(SHAPE_KIND,), key=SHAPE_KEY, data=elsewhere)
+    return ContextShape.among(await stores.records.find(kept, now=now, limit=MOST_SHAPES))
 
 
 async def context(
-    query: Query, budget: int, *, stores: Stores, serving: AskServing | None, tokens: Tokens, now: datetime
+    query: Query,
+    shape: ContextShape,
+    *,
+    stores: Stores,
+    serving: AskServing | None,
+    working: Working | None,
+    tokens: Tokens,
+    now: datetime,
 ) -> Context:
-    """Assemble what fits into the budget. Similarity does not find what always holds, so that is asked for by kind."""
-    ranked, degraded = await rank(query, stores=stores, serving=serving, now=now)
-    wanted = query.filter.kinds
-    standing_kinds = tuple(kind for kind in STANDING_KINDS if not wanted or kind in wanted)
-    event_kinds = tuple(kind for kind in sorted(EVENT_KINDS) if not wanted or kind in wanted)
-    standing = (
-        await stores.records.find(replace(query.filter, kinds=standing_kinds), now=now, limit=MOST_STANDING)
-        if standing_kinds
-        else []
+    """Assemble what fits into the budget. Similarity does not find what always holds, so that is asked for by kind.
+
+    What the shape leaves open is as it is kept for the scope. `working` is where the session's messages are; None when
+    they are not to be read.
+    """
+    admitted = query.filter
+    if not shape.is_complete:
+        shape = shape.over(await shape_of(admitted.scope, stores=stores, now=now))
+    sections = shape.sections or SECTIONS
+    ranked, missing = await _answers(query, sections, stores=stores, serving=serving, now=now)
+    always = STANDING_KINDS if "facts" in sections else ()
+    in_session = admitted.scope.session is not None
+    recent = await _recent(admitted, stores=stores, now=now) if in_session and "episodes" in sections else []
+    live: list[Memory] = []
+    if working is not None and in_session and "working" in sections:
+        said = await _said(working, admitted.scope, now=now)
+        live = [memory for one in said if admitted.matches(memory := memory_of(one, admitted.scope), now)]
+        missing = (*missing, *(part for part in said.degraded if part not in missing))
+    return assemble(
+        standing=await _newest(always, admitted, stores=stores, now=now, limit=MOST_STANDING),
+        ranked=ranked,
+        recent=recent,
+        live=live,
+        budget=shape.budget or DEFAULT_BUDGET,
+        tokens=tokens,
+        degraded=missing,
+        as_=shape.as_ or "markdown",
     )
-    recent = (
-        await stores.records.find(replace(query.filter, kinds=event_kinds), now=now, limit=MOST_RECENT)
-        if event_kinds and query.filter.scope.session is not None
-        else []
+
+
+async def _answers(
+    query: Query, sections: Sequence[Section], *, stores: Stores, serving: AskServing | None, now: datetime
+) -> tuple[list[Ranked], tuple[str, ...]]:
+    """What answers the question in these sections, best first, and the parts that could not take part."""
+    kinds = query.filter.kinds
+    if (possible := kinds_of(sections)) is not None:
+        kinds = tuple(kind for kind in possible if not kinds or kind in kinds)
+        if not kinds:
+            return [], ()
+    # Kinds that belong to no section cannot be asked for by name, so others are dropped after they were found.
+    more = query.limit if possible is not None or sections == SECTIONS else min(MOST_HITS, 4 * query.limit)
+    asked = replace(query, filter=replace(query.filter, kinds=kinds), limit=more)
+    ranked, missing = await rank(asked, stores=stores, serving=serving, now=now)
+    fitting = [
+        one for one in ranked if section_of(one.memory.kind) in sections and one.memory.kind not in ABOUT_MEMORIES
+    ]
+    return fitting[: query.limit], missing
+
+
+async def _recent(admitted: Filter, *, stores: Stores, now: datetime) -> list[Memory]:
+    """The newest episodes of the session that are admitted. What happened outside of it is found, if it fits."""
+    inside = Scope(tenant=admitted.scope.tenant, session=admitted.scope.session)
+    found = await _newest(
+        sorted(EVENT_KINDS), replace(admitted, scope=inside, reach="holds"), stores=stores, now=now, limit=MOST_READ
     )
-    return assemble(standing=standing, ranked=ranked, recent=recent, budget=budget, tokens=tokens, degraded=degraded)
+    return [memory for memory in found if admitted.admits(memory.scope)][:MOST_RECENT]
+
+
+async def _said(working: Working, scope: Scope, *, now: datetime) -> Recent:
+    """The newest messages of the session in exactly this scope, or else of the conversation that an agent is in."""
+    # Several agents and workflows may work in one conversation, which then names none of them.
+    around = [replace(scope, agent=None), replace(scope, workflow=None), replace(scope, agent=None, workflow=None)]
+    said = Recent()
+    for place in dict.fromkeys([scope, *around]):
+        said = await working.recent(place, limit=MOST_LIVE, now=now, over=True)
+        if said or said.degraded:
+            break
+    return said
+
+
+async def _newest(kinds: Sequence[str], admitted: Filter, *, stores: Stores, now: datetime, limit: int) -> list[Memory]:
+    """The newest of these kinds that are admitted."""
+    wanted = tuple(kind for kind in kinds if not admitted.kinds or kind in admitted.kinds)
+    return await stores.records.find(replace(admitted, kinds=wanted), now=now, limit=limit) if wanted else []

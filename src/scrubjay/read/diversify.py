@@ -4,6 +4,7 @@ import re
 from collections import deque
 from collections.abc import Sequence
 from itertools import pairwise
+from math import ceil
 from typing import Final, TypeVar
 
 from scrubjay.read.rerank import Ranked
@@ -33,11 +34,11 @@ def diversify(ranked: Sequence[Ranked], limit: int) -> list[Ranked]:
     """
     taken: list[Ranked] = []
     behind: list[Ranked] = []
-    seen: deque[_Gist] = deque(maxlen=REACH)
+    seen: deque[Gist] = deque(maxlen=REACH)
     for one in ranked:
         if len(taken) == limit:
             break
-        gist = _Gist(one.memory.content)
+        gist = Gist(one.memory.content)
         if any(gist.repeats(other) for other in seen):
             behind.append(one)
         else:
@@ -46,7 +47,7 @@ def diversify(ranked: Sequence[Ranked], limit: int) -> list[Ranked]:
     return (taken + behind)[:limit]
 
 
-class _Gist:
+class Gist:
     """What is compared of a text: its length, its words and their order."""
 
     __slots__ = ("different", "length", "words")
@@ -58,7 +59,7 @@ class _Gist:
         self.words = _WORD.findall(ends.lower()) or [text]
         self.different = set(self.words)
 
-    def repeats(self, other: "_Gist") -> bool:
+    def repeats(self, other: "Gist") -> bool:
         """Whether it says what the other says. The cheap questions come first, for most texts fail them."""
         return (
             min(self.length, other.length) >= ALIKE * max(self.length, other.length)
@@ -66,6 +67,15 @@ class _Gist:
             and _share(self.pairs(), other.pairs()) >= ALIKE
             and self.turning() == other.turning()
         )
+
+    def marks(self) -> list[str]:
+        """Some of its words, such that every text that it could repeat has at least one of them among its own.
+
+        Of words in one order for all texts, two sets that are alike share one of the first few. Long words come first:
+        they are rare, and few other texts have them.
+        """
+        words = sorted(self.different, key=lambda word: (-len(word), word))
+        return words[: len(words) - ceil(ALIKE * len(words)) + 1]
 
     def pairs(self) -> set[tuple[str, str]]:
         """Its words, each with the one that follows."""

@@ -6,7 +6,7 @@ from typing import Final, cast
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model import PLACE_NAMES, AsOf, Filter, Json, Reach, Where, scope_of
-from scrubjay.model.checks import in_utc, shown
+from scrubjay.model.checks import check_several, in_utc, shown
 
 
 class Narrow(Where, total=False):
@@ -31,14 +31,13 @@ def filter_of(tenant: str, narrow: Narrow, *, reach: Reach) -> Filter:
     for name, value in narrow.items():
         if name not in _NAMES:
             raise InvalidInput(f"{name}={shown(value)} is not a known option: use {', '.join(sorted(_NAMES))}")
-    kinds = narrow.get("kinds") or ()
     return Filter(
         scope=scope_of(tenant, places(narrow)),
         reach=reach,
-        kinds=(kinds,) if isinstance(kinds, str) else tuple(kinds),
+        kinds=_kinds(narrow.get("kinds") or ()),
         key=narrow.get("key"),
         key_prefix=narrow.get("key_prefix"),
-        data=dict(narrow.get("data") or {}),
+        data=_data(narrow.get("data") or {}),
         since=in_utc("since", narrow.get("since")),
         until=in_utc("until", narrow.get("until")),
         as_of=_as_of(narrow.get("as_of")),
@@ -50,6 +49,19 @@ def filter_of(tenant: str, narrow: Narrow, *, reach: Reach) -> Filter:
 def places(given: Mapping[str, object]) -> Where:
     """The keywords among these that name a place."""
     return cast("Where", {name: value for name, value in given.items() if name in PLACE_NAMES})
+
+
+def _kinds(value: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,)
+    check_several("kinds", value)
+    return tuple(value)
+
+
+def _data(value: Mapping[str, Json]) -> dict[str, Json]:
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"data is {shown(value)}: use a dict of paths and what is wanted there")
+    return dict(value)
 
 
 def _as_of(value: datetime | AsOf | None) -> AsOf:

@@ -9,7 +9,7 @@ from scrubjay.read.diversify import diversify
 from scrubjay.read.fuse import DEPTH, FUSED, fuse
 from scrubjay.read.hydrate import hydrate
 from scrubjay.read.rerank import Ranked, rerank
-from scrubjay.read.retrieve import AskServing, retrieve
+from scrubjay.read.retrieve import AskServing, Retrieved, retrieve
 from scrubjay.read.understand import understand
 
 
@@ -17,26 +17,31 @@ async def rank(
     query: Query, *, stores: Stores, serving: AskServing | None, now: datetime
 ) -> tuple[list[Ranked], tuple[str, ...]]:
     """Answer a question: the memories that fit, best first, and the parts that could not take part."""
+    ranked, found = await _ranked(query, stores=stores, serving=serving, now=now)
+    return ranked, found.degraded
+
+
+async def _ranked(
+    query: Query, *, stores: Stores, serving: AskServing | None, now: datetime
+) -> tuple[list[Ranked], Retrieved]:
     question = understand(query)
     depth = max(DEPTH, 2 * query.limit)
     found = await retrieve(question, query, stores=stores, serving=serving, now=now, depth=depth)
     candidates = fuse(found.rankings, depth=depth, limit=max(FUSED, 2 * query.limit))
     hydrated = await hydrate(candidates, filter=query.filter, records=stores.records, now=now)
-    return diversify(rerank(hydrated, question=question, now=now), query.limit), found.degraded
+    return diversify(rerank(hydrated, question=question, now=now), query.limit), found
 
 
 async def recall(query: Query, *, stores: Stores, serving: AskServing | None, now: datetime) -> Hits:
     """Answer a question, and say of every answer why it is one."""
     began = time.perf_counter()
-    ranked, degraded = await rank(query, stores=stores, serving=serving, now=now)
-    # Only what was compared needs the model's scale; a model that is down must not spoil what words have found.
-    compared = any(one.similarity is not None for one in ranked)
-    answering = await serving() if serving is not None and compared else None
-    scale = answering.embedder if answering is not None and isinstance(answering.embedder, Calibrated) else None
+    ranked, found = await _ranked(query, stores=stores, serving=serving, now=now)
+    answered = found.answered
+    scale = answered.embedder if answered is not None and isinstance(answered.embedder, Calibrated) else None
     hits = [_hit(one, scale, explain=query.explain) for one in ranked]
     if query.least_similarity is not None:
         hits = [hit for hit in hits if _alike(hit, query.least_similarity)]
-    return Hits(hits=tuple(hits), degraded=degraded, milliseconds=(time.perf_counter() - began) * 1000)
+    return Hits(hits=tuple(hits), degraded=found.degraded, milliseconds=(time.perf_counter() - began) * 1000)
 
 
 def _hit(ranked: Ranked, scale: Calibrated | None, *, explain: bool) -> Hit:

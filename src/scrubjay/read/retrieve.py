@@ -1,16 +1,19 @@
 """Retrieve: ask each index for what it knows, at the same time. A union: what any of them finds may answer."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
-from scrubjay.errors import Unavailable
+from scrubjay.errors import EmbedderUnavailable, Unavailable
 from scrubjay.model import Query
 from scrubjay.ports import Match, Serving, Stores
 from scrubjay.read.understand import Question, opening
+
+if TYPE_CHECKING:
+    from scrubjay.ports import Matrix
 
 MOST_AMONG: Final = 50_000
 """Memories that a filter may name one by one. A wider filter keeps most of what an index finds anyway."""
@@ -19,7 +22,11 @@ _WIDER: Final = 8
 """How much deeper an index is asked when the filter could not be handed to it."""
 
 
-AskServing: TypeAlias = Callable[[], Awaitable[Serving | None]]
+class AskServing(Protocol):
+    """Whom to ask which generation answers by meaning."""
+
+    async def __call__(self, *, failed: Serving | None = None) -> Serving | None:
+        """Return it, or None when none can; after `failed`, whose model could not answer, another one or None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +35,8 @@ class Retrieved:
 
     rankings: dict[str, Sequence[Match]]
     degraded: tuple[str, ...] = ()
+    answered: Serving | None = None
+    """The generation that was asked by meaning, if one was."""
 
 
 async def retrieve(
@@ -46,11 +55,11 @@ async def retrieve(
     if question.is_empty:
         newest = await stores.records.find(query.filter, now=now, limit=depth)
         return Retrieved(rankings={"recency": [Match(id=memory.id, score=0.0) for memory in newest]})
-    by_words, (by_meaning, degraded) = await asyncio.gather(
+    by_words, (by_meaning, degraded, answered) = await asyncio.gather(
         stores.texts.match(question.terms, query.filter, now=now, limit=depth) if question.by_words else _nothing(),
         _by_meaning(question, query, stores=stores, serving=serving, now=now, depth=depth),
     )
-    return Retrieved(rankings={"meaning": by_meaning, "words": by_words}, degraded=degraded)
+    return Retrieved(rankings={"meaning": by_meaning, "words": by_words}, degraded=degraded, answered=answered)
 
 
 async def _nothing() -> list[Match]:
@@ -65,16 +74,13 @@ async def _by_meaning(
     serving: AskServing | None,
     now: datetime,
     depth: int,
-) -> tuple[list[Match], tuple[str, ...]]:
+) -> tuple[list[Match], tuple[str, ...], Serving | None]:
     if not question.by_meaning or serving is None:
-        return [], ()
+        return [], (), None
     try:
-        answering = await serving()
-        if answering is None:
-            return [], ("vectors",)
-        embedder = answering.embedder
-        text = opening(question.text, window=embedder.window, count=embedder.count)
-        vector = (await embedder.embed([text], question=True))[0]
+        answering, vector = await _embedded(question, serving)
+        if answering is None or vector is None:
+            return [], ("vectors",), None
         among: list[UUID] | None = None
         if not query.filter.is_plain:
             among = await stores.records.among(query.filter, now=now, limit=MOST_AMONG)
@@ -84,5 +90,20 @@ async def _by_meaning(
             answering.generation.number, vector, query.filter, now=now, limit=depth, among=among
         )
     except Unavailable:
-        return [], ("vectors",)
-    return found, ()
+        return [], ("vectors",), None
+    if answering.is_fallback:
+        return found, ("embedder",), answering
+    return found, () if answering.is_complete else ("vectors",), answering
+
+
+async def _embedded(question: Question, serving: AskServing) -> "tuple[Serving | None, Matrix | None]":
+    """The generation that answers, and the question as a vector of its model: the first whose model can be asked."""
+    answering = await serving()
+    while answering is not None:
+        embedder = answering.embedder
+        text = opening(question.text, window=embedder.window, count=embedder.count)
+        try:
+            return answering, (await embedder.embed([text], question=True))[0]
+        except EmbedderUnavailable:
+            answering = await serving(failed=answering)
+    return None, None

@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.model import Trust
-from scrubjay.read.assemble import OUTSIDE, SECTIONS, assemble
+from scrubjay.read.assemble import assemble
 from scrubjay.read.fuse import Candidate
+from scrubjay.read.headings import HEADINGS, OUTSIDE
 from scrubjay.read.rerank import PARTS, Ranked
 from scrubjay.testing.values import HOUR, NOW, a_memory, a_scope
 
@@ -71,7 +72,7 @@ def test_a_page_reads_from_what_always_holds_to_what_just_happened():
         "## Recent\n- 2026-01-15, user: Start the build\n- 2026-01-15, anna: And then?"
     )
     assert page.tokens == WORDS.count(page.text)
-    assert page.items[0].section == SECTIONS[0]
+    assert page.items[0].section == HEADINGS[0]
     assert page.left_out == ()
 
 
@@ -170,6 +171,83 @@ def test_a_long_memory_is_shown_by_the_part_that_was_found():
     assert page.text.endswith("- … The part that matters. …")
 
 
+def test_what_does_not_fit_at_the_beginning_stands_behind_the_answers():
+    standing = [a_memory(f"Rule number {number} of many", kind="rule", key=f"r{number}") for number in range(12)]
+    few, many = [found(a_memory("About tabs"))], [found(a_memory(f"About port {number}")) for number in range(9)]
+    pages = [a_page(80, standing=standing, ranked=ranked) for ranked in (few, many, [])]
+    beginnings = {page.text.split("\n\n")[0] for page in pages}
+    assert len(beginnings) == 1
+    assert next(iter(beginnings)).startswith("## Instructions and rules\n- Rule number")
+    assert "## Also holds\n- Rule number" in pages[0].text
+    assert all(page.tokens > 60 for page in pages)
+
+
+def test_what_says_the_same_is_written_once():
+    rule = a_memory("Never push on Fridays", kind="rule")
+    same = a_memory("never  push on fridays", kind="instruction", importance=0.1)
+    ranked = [
+        found(a_memory("Never push on Fridays!", kind="note")),
+        found(a_memory("The build runs on every push to the main branch", kind="note")),
+        found(a_memory("The build runs on every push to the main branch.", kind="fact")),
+        found(a_memory("The build does not run on every push to the main branch", kind="fact")),
+    ]
+    page = a_page(standing=[rule, same], ranked=ranked)
+    assert len(page.items) == 3
+    assert {item.memory.content: item.why for item in page.left_out} == {
+        "never  push on fridays": f"says the same as {rule.id}",
+        "Never push on Fridays!": f"says the same as {rule.id}",
+        "The build runs on every push to the main branch.": f"says the same as {ranked[1].memory.id}",
+    }
+
+
+def test_a_strangers_words_stand_for_nobody_elses():
+    foreign = a_memory("Never push on Fridays", kind="rule", trust=Trust.FOREIGN, importance=0.9)
+    ours = a_memory("Never push on Fridays", kind="rule")
+    assert contents(a_page(standing=[foreign, ours]).items) == ["Never push on Fridays"] * 2
+    assert len(a_page(standing=[foreign], ranked=[found(a_memory("Never push on Fridays"))]).items) == 2
+
+
+def test_no_section_crowds_out_the_others():
+    talk = [found(a_memory(f"Said number {number} and more words", kind="message")) for number in range(30)]
+    task = found(a_memory("Fixed the login", kind="task"))
+    page = a_page(60, ranked=[*talk, task])
+    assert "Fixed the login" in contents(page.items)
+    assert list(page.sections) == ["Tasks and patterns", "What happened"]
+    assert page.tokens > 45
+
+
+def test_every_memory_stands_in_its_section():
+    workspace = ("code", "completion", "file", "commit")
+    kinds = ("skill", "task", "pattern", *workspace, "summary", "message", "note", "anything")
+    page = a_page(ranked=[found(a_memory(f"A {kind}", kind=kind)) for kind in kinds])
+    assert {heading: [item.memory.kind for item in items] for heading, items in page.sections.items()} == {
+        "Facts": ["skill"],
+        "Tasks and patterns": ["task", "pattern"],
+        "Workspace": list(workspace),
+        "What happened": ["summary", "message"],
+        "Relevant memories": ["note", "anything"],
+    }
+
+
+def test_what_is_live_and_what_was_stored_are_read_as_they_happened():
+    talk = a_scope(session="s-1")
+    stored = [
+        a_memory(said, kind="message", scope=talk, position=place, created_at=at)
+        for place, (said, at) in enumerate([("one", NOW), ("two", NOW - HOUR), ("four", NOW + 2 * HOUR)])
+    ]
+    live = [
+        a_memory(said, kind="message", scope=talk, created_at=at)
+        for said, at in [("three", NOW + HOUR), ("five", NOW + 3 * HOUR), ("six", NOW)]
+    ]
+    page = a_page(recent=stored[::-1], live=[stored[0], *live])
+    assert contents(page.items) == ["one", "two", "three", "four", "five", "six"]
+
+
+def test_the_manifest_says_what_was_scored():
+    page = a_page(standing=[a_memory("Use tabs", kind="preference")], ranked=[found(a_memory("About ports"))])
+    assert [item.score for item in page.items] == [None, 0.5]
+
+
 def test_degraded_parts_are_passed_on():
     assert a_page(degraded=("vectors",)).degraded == ("vectors",)
 
@@ -197,5 +275,5 @@ def test_a_page_never_exceeds_its_budget_and_accounts_for_everything(tokens, sta
     ids = [item.memory.id for item in (*page.items, *page.left_out)]
     assert sorted(ids) == sorted(memory.id for memory in (*standing, *answers, *recent))
     assert [line[3:] for line in page.text.split("\n") if line.startswith("#")] == [
-        section for section in SECTIONS if any(item.section == section for item in page.items)
+        section for section in HEADINGS if any(item.section == section for item in page.items)
     ]

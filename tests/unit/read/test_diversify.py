@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrubjay.read.diversify import diversify
+from scrubjay.read.diversify import Gist, diversify
 from scrubjay.read.fuse import Candidate
 from scrubjay.read.rerank import Ranked
 from scrubjay.testing.values import a_memory
@@ -73,3 +73,13 @@ def test_nothing_is_lost_that_there_is_room_for(contents, limit):
     assert kept[:1] == ranked[:1]
     if limit >= len(ranked):
         assert {answer.memory.id for answer in kept} == {answer.memory.id for answer in ranked}
+
+
+@given(
+    st.lists(st.sampled_from(["alpha", "beta", "gamma", "delta", "eta", "zeta", "7", "not"]), min_size=1, max_size=12)
+)
+def test_texts_that_are_alike_have_a_mark_in_common(words):
+    one = Gist(" ".join(words))
+    for place in range(len(words)):
+        other = Gist(" ".join([*words[:place], *words[place + 1 :]]) or "other")
+        assert not one.repeats(other) or set(one.marks()) & set(other.marks())

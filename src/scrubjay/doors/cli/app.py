@@ -7,10 +7,30 @@ from typing import Annotated
 import typer
 
 from scrubjay import __version__
-from scrubjay.doors.cli import configuration, demo, doctor, moving, reading, stores, upkeep, writing
+from scrubjay.doors.cli import (
+    configuration,
+    demo,
+    doctor,
+    episodes,
+    facts,
+    health,
+    moving,
+    patterns,
+    reading,
+    stores,
+    tasks,
+    upkeep,
+    work,
+    working,
+    workspace,
+    workspace_code,
+    writing,
+)
 
 WRITE = "Write"
 READ = "Read"
+KNOW = "Know"
+LEARN = "Learn"
 MOVE = "Carry"
 UPKEEP = "Look after"
 BEGIN = "Begin"
@@ -31,15 +51,26 @@ app.command("update", rich_help_panel=WRITE)(writing.update)
 app.command("forget", rich_help_panel=WRITE)(writing.forget)
 app.command("recall", rich_help_panel=READ)(reading.recall)
 app.command("context", rich_help_panel=READ)(reading.context)
+app.command("shape", rich_help_panel=READ)(reading.shape)
 app.command("get", rich_help_panel=READ)(reading.get)
 app.command("list", rich_help_panel=READ)(reading.list_)
 app.command("history", rich_help_panel=READ)(reading.history)
+app.add_typer(episodes.app, name="episodes", rich_help_panel=KNOW)
+app.add_typer(facts.app, name="facts", rich_help_panel=KNOW)
+app.add_typer(working.app, name="working", rich_help_panel=KNOW)
+app.add_typer(tasks.app, name="tasks", rich_help_panel=LEARN)
+app.add_typer(patterns.app, name="patterns", rich_help_panel=LEARN)
+app.add_typer(workspace.app, name="workspace", rich_help_panel=LEARN)
+workspace_code.add_to(workspace.app)
 app.command("export", rich_help_panel=MOVE)(moving.export)
 app.command("import", rich_help_panel=MOVE)(moving.import_)
 app.command("move", rich_help_panel=MOVE)(stores.move)
 app.command("backup", rich_help_panel=MOVE)(stores.backup)
 app.command("restore", rich_help_panel=MOVE)(stores.restore)
 app.command("stats", rich_help_panel=UPKEEP)(upkeep.stats)
+app.command("health", rich_help_panel=UPKEEP)(health.health)
+app.command("consolidate", rich_help_panel=UPKEEP)(work.consolidate)
+app.add_typer(work.app, name="work", rich_help_panel=UPKEEP)
 app.command("doctor", rich_help_panel=UPKEEP)(doctor.doctor)
 app.command("reindex", rich_help_panel=UPKEEP)(upkeep.reindex)
 app.command("migrate", rich_help_panel=UPKEEP)(upkeep.migrate)

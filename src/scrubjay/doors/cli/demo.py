@@ -49,7 +49,16 @@ def play(console: Console, *, pause: float) -> None:
         with jay:
             stage = Stage(console, jay, pause)
             stage.opening()
-            for act in (remembering, recalling, changing, preparing, separating, redacting, forgetting):
+            for act in (
+                remembering,
+                recalling,
+                changing,
+                preparing,
+                consolidating,
+                separating,
+                redacting,
+                forgetting,
+            ):
                 act(stage)
     stage.ending(time.perf_counter() - began - stage.paused)
 
@@ -180,6 +189,40 @@ def preparing(stage: Stage) -> None:
     stage.command("context", "write the refund form for an invoice", "-u", "ada", "-p", "shop", "--budget", "60")
     context = stage.jay.context("write the refund form for an invoice", user="ada", project="shop", budget=60)
     counted = f"{context.tokens} of {context.budget} tokens, {memories(len(context.left_out))} left out"
+    stage.answer(Text(visible(context.text)), Text(counted, style="green dim"))
+
+
+CONVERSATION: Final = (
+    ("user", "I prefer short answers, with the command first."),
+    ("assistant", "Noted."),
+    ("user", "From now on always run the linter before a release."),
+    ("assistant", "Will do."),
+    ("user", "We decided to release the new checkout behind a flag."),
+    ("assistant", "Then the flag is called new-checkout, and it is off by default."),
+)
+
+
+def consolidating(stage: Stage) -> None:
+    """A conversation becomes knowledge that the next one begins with."""
+    stage.act("Consolidate", "A session is held in working memory. When it is over, it becomes knowledge.")
+    here = ("-u", "ada", "-p", "web")
+    for role, said in CONVERSATION:
+        stage.jay.working.append(said, role=role, user="ada", project="web", session="monday")
+    stage.command("working", "append", CONVERSATION[0][1], *here, "-s", "monday")
+    stage.answer(*(Text(f"{role:>9}  {said}", style="" if role == "user" else "dim") for role, said in CONVERSATION))
+    _asked_on_tuesday(stage, "before consolidation", *here)
+    stage.command("working", "end", *here, "-s", "monday")
+    stage.jay.working.end(user="ada", project="web", session="monday")
+    stage.command("consolidate", *here)
+    done = stage.jay.consolidate(user="ada", project="web")
+    stage.answer(*(Text(str(step), style="green") for step in done if step.done))
+    _asked_on_tuesday(stage, "after consolidation", *here)
+
+
+def _asked_on_tuesday(stage: Stage, when: str, *here: str) -> None:
+    stage.command("context", "release the checkout", *here, "-s", "tuesday", "--budget", "120")
+    context = stage.jay.context("release the checkout", user="ada", project="web", session="tuesday", budget=120)
+    counted = f"{when}: {context.tokens} of {context.budget} tokens"
     stage.answer(Text(visible(context.text)), Text(counted, style="green dim"))
 
 

@@ -1,24 +1,21 @@
 """The doctor looks over everything that could be wrong, and says what to do about it."""
 
-import platform
 import shutil
 import stat
-import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 
 import typer
 from rich.text import Text
 
-from scrubjay import __version__
-from scrubjay.doors.cli.output import aside, memories, write_json, write_table
+from scrubjay.doors.cli.output import progress, write_json, write_table
 from scrubjay.doors.cli.place import House
 from scrubjay.doors.cli.verb import AsJson, verb
 from scrubjay.doors.cli.views import size
 from scrubjay.errors import ScrubjayError
+from scrubjay.model import Finding
 
 if TYPE_CHECKING:
     from scrubjay.settings import Settings
@@ -29,74 +26,77 @@ LEAST_FREE: Final = 500_000_000
 SLOW_SECONDS: Final = 2.0
 """A text that takes longer than this to embed makes every recall feel slow."""
 
-_PACKAGES: Final = ("sqlalchemy", "numpy", "onnxruntime", "tokenizers", "usearch")
+
+class Ended(Exception):
+    """What was found keeps the rest from being looked at."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that was looked at."""
-
-    about: str
-    said: str
-    remedy: str = ""
-    """What to do; empty when nothing is wrong."""
-
-
-Look: TypeAlias = Callable[[House, "Settings"], Iterator[Finding]]
+Look: TypeAlias = Callable[[House, "Settings", bool, Callable[[int, int], None]], Iterator[Finding]]
 
 
 @verb
-def doctor(here: House, json: AsJson = False) -> None:
-    """Look everything over: versions, files, schema, integrity, index, model, disk. Exits with 1 on a problem."""
-    with aside().status("looking everything over"):
-        found = list(examine(here))
+def doctor(
+    here: House,
+    fix: Annotated[
+        bool,
+        typer.Option("--fix", help="Put right what can be without loss: schema, indexes, marks, files and vectors."),
+    ] = False,
+    json: AsJson = False,
+) -> None:
+    """Look everything over: versions, files, schema, integrity, indexes, model, disk. Exits with 1 on a problem."""
+    with progress("looking everything over", None) as steps:
+        found = list(examine(here, fix=fix, progress=steps.done_of))
     if json:
-        write_json([{"about": one.about, "said": one.said, "remedy": one.remedy or None} for one in found])
+        write_json([_document(one) for one in found])
     else:
         write_table(("", "", ""), [_row(one) for one in found])
     if any(one.remedy for one in found):
         raise typer.Exit(1)
 
 
+def _document(one: Finding) -> dict[str, str | None]:
+    return {"about": one.about, "said": one.said, "remedy": one.remedy or None, "fixed": one.fixed or None}
+
+
 def _row(one: Finding) -> tuple[Text, str, str]:
     if one.remedy:
         return Text("problem", style="bold red"), one.about, f"{one.said}: {one.remedy}"
+    if one.fixed:
+        return Text("fixed", style="yellow"), one.about, f"{one.said}: {one.fixed}"
     return Text("ok", style="green"), one.about, one.said
 
 
-def examine(here: House) -> Iterator[Finding]:
+def examine(here: House, *, fix: bool, progress: Callable[[int, int], None]) -> Iterator[Finding]:
     """Everything that can be looked at, in the order in which one thing needs the other."""
-    yield Finding(about="versions", said=_versions())
+    from scrubjay import wiring  # noqa: PLC0415 -- loads the database; --help needs none of it
+
     try:
         settings = here.settings()
     except ScrubjayError as error:
+        yield from wiring.versions_of(None)
         yield Finding(about="settings", said=str(error), remedy="correct it, `scrubjay config` shows where it is set")
         return
+    yield from wiring.versions_of(settings)
     if settings.records_url.startswith("sqlite"):
         yield from _files(Path(settings.records_url.partition(":///")[2]))
-    for look in (_schema, _store, _embedder):
-        yield from _told(look, here, settings)
+    looks: list[Look] = [_schema, _store]
+    try:
+        for look in looks:
+            yield from _told(look, here, settings, fix, progress)
+    except Ended:
+        pass
+    yield from _told(_embedder, here, settings, fix, progress)
 
 
-def _told(look: Look, here: House, settings: "Settings") -> Iterator[Finding]:
+def _told(
+    look: Look, here: House, settings: "Settings", fix: bool, progress: Callable[[int, int], None]
+) -> Iterator[Finding]:
     """What a look finds; an error is a finding too, and the other looks go on."""
     try:
-        yield from look(here, settings)
+        yield from look(here, settings, fix, progress)
     except ScrubjayError as error:
         about = look.__name__.removeprefix("_")
         yield Finding(about=about, said=type(error).__name__, remedy=str(error))
-
-
-def _versions() -> str:
-    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 -- slow to load; only a doctor asks
-
-    named = [f"Scrubjay {__version__}", f"Python {platform.python_version()} on {sys.platform}"]
-    for package in _PACKAGES:
-        try:
-            named.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            named.append(f"{package} missing")
-    return ", ".join(named)
 
 
 def _files(database: Path) -> Iterator[Finding]:
@@ -119,29 +119,28 @@ def _files(database: Path) -> Iterator[Finding]:
     )
 
 
-def _schema(_: House, settings: "Settings") -> Iterator[Finding]:
+def _schema(_: House, settings: "Settings", fix: bool, __: object) -> Iterator[Finding]:
     from scrubjay import wiring  # noqa: PLC0415 -- loads the database; --help needs none of it
 
+    found, wanted = wiring.schema_of(settings)
+    if found in (None, wanted):
+        yield Finding(about="schema", said=wanted)
+        return
+    said = f"{found}, and this version needs {wanted}"
+    if not fix:
+        yield Finding(about="schema", said=said, remedy="run `scrubjay migrate`, or `scrubjay doctor --fix`")
+        raise Ended
     done = wiring.migrate_records(settings)
-    changed = done.before not in (None, done.after)
-    moved = f", migrated from {done.before} just now, backup {done.backup}" if changed else ""
-    yield Finding(about="schema", said=f"{done.after}{moved}")
+    kept = f", with a copy of the old one at {done.backup}" if done.backup is not None else ""
+    yield Finding(about="schema", said=said, fixed=f"it was migrated{kept}")
 
 
-def _store(here: House, settings: "Settings") -> Iterator[Finding]:
+def _store(here: House, _: "Settings", fix: bool, progress: Callable[[int, int], None]) -> Iterator[Finding]:
     with here.opened() as jay:
-        faults = jay.check()
-        found = jay.stats()
-    for fault in faults:
-        said, _, remedy = fault.partition(": ")
-        yield Finding(about="store", said=said, remedy=remedy or "restore a backup, or export what can be read")
-    if not faults:
-        yield Finding(about="integrity", said="every check passed")
-    if settings.embedder != "none" and not found.pending:
-        yield Finding(about="index", said=f"{memories(found.vectors)} indexed by meaning, none waits")
+        yield from jay.examine(progress, fix=fix)
 
 
-def _embedder(_: House, settings: "Settings") -> Iterator[Finding]:
+def _embedder(_: House, settings: "Settings", __: bool, ___: object) -> Iterator[Finding]:
     import asyncio  # noqa: PLC0415 -- slow to load, and only this asks something without a store
 
     from scrubjay import wiring  # noqa: PLC0415 -- loads the model's library; --help needs none of it

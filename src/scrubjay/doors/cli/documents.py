@@ -48,6 +48,7 @@ def _hit(hit: Hit) -> dict[str, Json]:
 def context(assembled: Context) -> dict[str, Json]:
     """A context: its text, and the manifest of what went into it."""
     return {
+        "as": assembled.as_,
         "text": assembled.text,
         "tokens": assembled.tokens,
         "budget": assembled.budget,
@@ -58,7 +59,9 @@ def context(assembled: Context) -> dict[str, Json]:
 
 
 def _item(item: ContextItem) -> dict[str, Json]:
-    return {"section": item.section, "tokens": item.tokens, "why": item.why, "memory": to_json(item.memory)}
+    score = {"score": round(item.score, 4)} if item.score is not None else {}
+    known: dict[str, Json] = {"section": item.section, "tokens": item.tokens, "why": item.why, **score}
+    return {**known, "memory": to_json(item.memory)}
 
 
 def receipt(given: ForgetReceipt) -> dict[str, Json]:

@@ -83,7 +83,7 @@ def import_(
     json: AsJson = False,
 ) -> None:
     """Store what an export holds, exactly. Safe to repeat: what is known already is left alone."""
-    with _reading(file) as (lines, total), here.opened() as jay, progress("importing", total) as steps:
+    with reading(file, headings=1) as (lines, total), here.opened() as jay, progress("importing", total) as steps:
         try:
             new, known = jay.import_lines(lines, progress=steps.done, **here.where)
         except UnicodeDecodeError as error:
@@ -95,8 +95,8 @@ def import_(
 
 
 @contextmanager
-def _reading(file: str) -> Iterator[tuple[TextIO, int | None]]:
-    """The lines of a file or of standard input, and how many memories those are, if that can be told before."""
+def reading(file: str, *, headings: int = 0) -> Iterator[tuple[TextIO, int | None]]:
+    """The lines of a file or of standard input, and how many those are without headings, if that can be told before."""
     with ExitStack() as files:
         source: BinaryIO
         if file == "-":
@@ -111,6 +111,6 @@ def _reading(file: str) -> Iterator[tuple[TextIO, int | None]]:
                 raise InvalidInput(f"{file} cannot be read: {error.strerror}. Check the name") from error
         total = None
         if source.seekable():
-            total = sum(1 for _ in source) - 1
+            total = sum(1 for _ in source) - headings
             source.seek(0)
         yield files.enter_context(io.TextIOWrapper(source, encoding="utf-8")), total

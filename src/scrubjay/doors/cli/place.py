@@ -76,13 +76,13 @@ class Place(House):
         return " ".join(named) or "the whole store"
 
 
-def log_to_standard_error() -> None:
-    """Let warnings of the library reach people as one line each, away from what a program reads."""
+def log_to_standard_error(least: str = "warning") -> None:
+    """Let what the library says from this level on reach people as one line each, away from what a program reads."""
     import structlog  # noqa: PLC0415 -- only commands that open a store can be warned
 
     structlog.configure(
         processors=[_as_line],
-        wrapper_class=structlog.make_filtering_bound_logger("warning"),
+        wrapper_class=structlog.make_filtering_bound_logger(least),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )

@@ -1,4 +1,4 @@
-"""Commands that read: recall, context, get, list and history."""
+"""Commands that read: recall, context and its shape, get, list and history."""
 
 from datetime import UTC, datetime
 from typing import Annotated
@@ -7,10 +7,11 @@ import typer
 
 from scrubjay.doors.cli import documents, views
 from scrubjay.doors.cli.narrowing import Narrowing
-from scrubjay.doors.cli.output import note, output, write_json, write_table, write_text
+from scrubjay.doors.cli.output import note, output, write_json, write_line, write_table, write_text
 from scrubjay.doors.cli.place import Place
 from scrubjay.doors.cli.verb import AsJson, verb
 from scrubjay.model import Hits, Memory, Mode, Order
+from scrubjay.model.context import SECTIONS, Form, check_sections
 
 
 @verb
@@ -39,10 +40,11 @@ def recall(
     if json:
         write_json(documents.hits(found))
         return
-    _show(found)
+    show_hits(found)
 
 
-def _show(found: Hits) -> None:
+def show_hits(found: Hits) -> None:
+    """Print the answers to one question, best first."""
     console = output()
     if not console.is_terminal:
         rows = [(f"{one.score:.4f}", str(one.memory.id), one.memory.kind, one.memory.content, one.why) for one in found]
@@ -52,7 +54,16 @@ def _show(found: Hits) -> None:
             console.print(views.hit(one, place))
     if not found:
         note("nothing found: try other words, a wider scope, or `scrubjay list`")
-    _warn(found.degraded)
+    warn_degraded(found.degraded)
+
+
+Sections = Annotated[
+    list[str] | None,
+    typer.Option("--section", help=f"Only this part: {', '.join(SECTIONS)}. Repeatable.", show_default=False),
+]
+Written = Annotated[
+    Form | None, typer.Option("--as", help="How it is written: markdown, xml or messages.", show_default=False)
+]
 
 
 @verb
@@ -60,13 +71,22 @@ def context(
     narrowing: Narrowing,
     here: Place,
     query: Annotated[str, typer.Argument(help="What the agent is about to do.")],
-    budget: Annotated[int, typer.Option("--budget", "-b", min=1, help="At most this many tokens.")] = 1000,
+    budget: Annotated[int | None, typer.Option("--budget", "-b", min=1, help="At most this many tokens.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Consider at most this many hits.")] = 30,
+    section: Sections = None,
+    as_: Written = None,
     json: AsJson = False,
 ) -> None:
-    """Print what an agent should know, as Markdown that fits a token budget."""
+    """Print what an agent should know, within a token budget: 1,000 tokens as Markdown, unless `shape` says more."""
     with here.opened() as jay:
-        assembled = jay.context(query, budget=budget, limit=limit, **narrowing.at(here))
+        assembled = jay.context(
+            query,
+            budget=budget,
+            limit=limit,
+            sections=check_sections(section) if section else None,
+            as_=as_,
+            **narrowing.at(here),
+        )
     if json:
         write_json(documents.context(assembled))
         return
@@ -76,7 +96,26 @@ def context(
         f"{assembled.tokens:,} of {assembled.budget:,} tokens, {len(assembled.items)} memories, "
         f"{len(assembled.left_out)} left out"
     )
-    _warn(assembled.degraded)
+    warn_degraded(assembled.degraded)
+
+
+@verb
+def shape(
+    here: Place,
+    budget: Annotated[int | None, typer.Option("--budget", "-b", min=1, help="At most this many tokens.")] = None,
+    section: Sections = None,
+    as_: Written = None,
+    json: AsJson = False,
+) -> None:
+    """Keep how contexts should be in a scope, such as an agent's. What is not given stays open."""
+    with here.opened() as jay:
+        shaped = jay.shape_context(
+            budget=budget, sections=check_sections(section) if section else None, as_=as_, **here.where
+        )
+    if json:
+        write_json(shaped.data)
+        return
+    write_line(str(shaped), str(shaped))
 
 
 @verb
@@ -152,6 +191,7 @@ def history(
     write_table((), [(str(one.id), one.state(now), one.content, one.closed_because or "") for one in versions])
 
 
-def _warn(degraded: tuple[str, ...]) -> None:
+def warn_degraded(degraded: tuple[str, ...]) -> None:
+    """Say on the side that a part could not take part."""
     if degraded:
         note(f"answered without {', '.join(degraded)}: more might be found, `scrubjay doctor` says what is wrong")

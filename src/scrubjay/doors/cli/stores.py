@@ -1,5 +1,6 @@
 """Commands that carry a whole installation, every tenant of it: move, backup and restore."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,11 +25,11 @@ def move(
         str | None, typer.Option("--vectors-from", help="Its vector engine. Usually the configured one.")
     ] = None,
     vectors_to: Annotated[
-        str, typer.Option("--vectors-to", help="The vector engine to fill. Usually the store itself.")
+        str, typer.Option("--vectors-to", "--vectors", help="The vector engine to fill. Usually the store itself.")
     ] = "embedded",
     json: AsJson = False,
 ) -> None:
-    """Carry everything to another store: every tenant, every version, vectors as they are. Safe to stop and repeat."""
+    """Carry everything to another store: every tenant and version, vectors, files and sessions. Safe to repeat."""
     from scrubjay import wiring  # noqa: PLC0415 -- loads the database; --help needs none of it
 
     settings = here.settings()
@@ -55,7 +56,7 @@ def backup(
     file: Annotated[Path, typer.Argument(help="Where to. What is there is replaced when the backup is whole.")],
     json: AsJson = False,
 ) -> None:
-    """Write everything to one file: every tenant, every version, the vectors. Others may go on writing."""
+    """Write everything to one file: every tenant and version, vectors, files and sessions. Others may go on writing."""
     from scrubjay import wiring  # noqa: PLC0415 -- loads the database; --help needs none of it
 
     with progress("backing up", None) as steps:
@@ -63,8 +64,9 @@ def backup(
     if json:
         write_json({"records": done.records, "file": str(done.file), **_manifest(done)})
         return
-    outline, vectors = done.manifest.outline, done.manifest.vectors
-    rows = [("records", done.records), ("file", str(done.file)), *_counts(outline.tenants, vectors)]
+    held, vectors = done.manifest.outline, done.manifest.vectors
+    counts = _counts(held.tenants, held.blobs, held.sessions, vectors)
+    rows = [("records", done.records), ("file", str(done.file)), *counts]
     write_table(("", ""), [*rows, ("sha256", done.manifest.sha256)])
 
 
@@ -88,15 +90,28 @@ def restore(
         return
     rows = [("records", done.records), ("backup of", moment_text(done.manifest.created_at)), *_arrived(done)]
     write_table(("", ""), [*rows, ("kept aside", done.aside)] if done.aside is not None else rows)
+    if done.manifest.version == 1:
+        note("the backup is of format version 1, which holds no files and no sessions")
 
 
 def _arrived(done: "Moved | Restored") -> list[tuple[str, str]]:
-    counts = _counts(done.carried.tenants, done.carried.vectors)
-    return [*counts, ("compared", "every row and vector is the same on both sides")]
+    carried = done.carried
+    counts = _counts(carried.tenants, carried.blobs, carried.sessions, carried.vectors)
+    return [*counts, ("compared", "everything is the same on both sides")]
 
 
-def _counts(tenants: dict[str, int], vectors: dict[int, int]) -> list[tuple[str, str]]:
-    of_tenants = [(f"tenant {tenant}", memories(count)) for tenant, count in tenants.items()]
+def _counts(
+    rows: dict[str, int], files: dict[str, int], sessions: dict[str, int], vectors: dict[int, int]
+) -> list[tuple[str, str]]:
+    """What each tenant has, and each generation."""
+
+    def held(tenant: str) -> Iterator[str]:
+        yield memories(rows.get(tenant, 0))
+        for word, counted in (("file", files), ("session", sessions)):
+            if count := counted.get(tenant, 0):
+                yield f"{count:,} {word}{'' if count == 1 else 's'}"
+
+    of_tenants = [(f"tenant {one}", ", ".join(held(one))) for one in sorted({*rows, *files, *sessions})]
     return of_tenants + [(f"generation {number}", f"vectors of {memories(count)}") for number, count in vectors.items()]
 
 
@@ -104,6 +119,8 @@ def _carried(done: "Moved | Restored") -> dict[str, Json]:
     carried = done.carried
     return {
         "tenants": dict(carried.tenants),
+        "files": dict(carried.blobs),
+        "sessions": dict(carried.sessions),
         "vectors": {str(number): count for number, count in carried.vectors.items()},
         "earlier": carried.before,
         "sha256": carried.sha256,
@@ -118,6 +135,8 @@ def _manifest(done: "BackedUp") -> dict[str, Json]:
         "schema": manifest.schema,
         "created_at": moment_text(manifest.created_at),
         "tenants": dict(manifest.outline.tenants),
+        "files": dict(manifest.outline.blobs),
+        "sessions": dict(manifest.outline.sessions),
         "vectors": {str(number): count for number, count in manifest.vectors.items()},
         "sha256": manifest.sha256,
     }

@@ -28,6 +28,17 @@ def moment_ahead(text: str) -> datetime:
     return _moment(text, 1)
 
 
+def span(text: str) -> timedelta:
+    """A stretch of time, such as `90m` or `2h`."""
+    found = _SPAN.fullmatch(text.strip())
+    if found is None:
+        raise typer.BadParameter(f"{shown(text)} is no span: use one such as 90m, 12h, 7d or 2w")
+    try:
+        return timedelta(**{_UNITS[found[2]]: float(found[1])})
+    except OverflowError as error:
+        raise typer.BadParameter(f"{shown(text)} is longer than anything lasts") from error
+
+
 def _moment(text: str, direction: int) -> datetime:
     try:
         if span := _SPAN.fullmatch(text.strip()):
@@ -47,7 +58,7 @@ def data_of(given: Sequence[str]) -> dict[str, Json]:
         key, equals, value = one.partition("=")
         if not equals or not key.strip():
             raise typer.BadParameter(f"{shown(one)} is no data: use KEY=VALUE or a JSON object", param_hint="--data")
-        data[key.strip()] = _value(value)
+        data[key.strip()] = json_of(value)
     return data
 
 
@@ -59,12 +70,26 @@ def _object(text: str) -> dict[str, Json]:
     return value
 
 
-def _value(text: str) -> Json:
+def json_of(text: str) -> Json:
+    """The value that this spells as JSON, or the text itself."""
     try:
         value: Json = json.loads(text)
     except ValueError:
         return text
     return value
+
+
+def objects(lines: str) -> list[dict[str, Json]]:
+    """The JSON objects that these lines spell, one on each; empty lines are passed over."""
+    found: list[dict[str, Json]] = []
+    for number, line in enumerate(lines.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            found.append(json.loads(line))
+        except ValueError as error:
+            raise InvalidInput(f"line {number} is {shown(line)}: each line is a JSON object, {error}") from error
+    return found
 
 
 def standard_input() -> str:

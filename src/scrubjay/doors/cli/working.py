@@ -11,10 +11,9 @@ from scrubjay.doors.cli import views
 from scrubjay.doors.cli.output import local, note, visible, write_json, write_line, write_table, write_text
 from scrubjay.doors.cli.place import Place
 from scrubjay.doors.cli.verb import AsJson, verb
-from scrubjay.doors.cli.words import json_of, span, standard_input, told
-from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.doors.cli.words import json_of, objects, span, standard_input, told
+from scrubjay.errors import NotFound
 from scrubjay.model import PLACE_NAMES, Json
-from scrubjay.model.checks import shown
 from scrubjay.model.portable import moment_text
 from scrubjay.model.working import ABSENT, Message, Scratch, Session, Source
 
@@ -46,7 +45,7 @@ def append(
     """Add a message to a session, or several."""
     if lines and (text not in (None, "-") or id is not None):
         raise typer.BadParameter("--lines reads messages from standard input: leave out TEXT and --id")
-    said: Any = _messages(standard_input()) if lines else {"content": told(text), "id": id}
+    said: Any = objects(standard_input()) if lines else {"content": told(text), "id": id}
     with here.opened() as jay:
         done = jay.working.append(said, role=role, name=name, ttl=ttl, **here.where)
     if json:
@@ -200,18 +199,6 @@ def _show(session: Session, *, json: bool) -> None:
 def _row(session: Session, now: datetime) -> tuple[str, str, str, str]:
     until = session.ended_at or session.expires_at
     return visible(str(session.scope)), session.state(now), str(session.messages), local(until)
-
-
-def _messages(text: str) -> list[dict[str, Json]]:
-    found: list[dict[str, Json]] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            found.append(jsonlib.loads(line))
-        except ValueError as error:
-            raise InvalidInput(f"line {number} is {shown(line)}: each line is a JSON object, {error}") from error
-    return found
 
 
 def _message(message: Message) -> dict[str, Json]:

@@ -158,7 +158,7 @@ def forget(
     with here.opened() as jay:
         if (purge or everything) and not yes:
             meant = f"everything in {here} ({memories(jay.count(**here.where))})" if everything else key or _named(ids)
-            _confirm(f"{'Purge' if purge else 'Forget'} {meant}{', for good' if purge else ''}?")
+            confirm(f"{'Purge' if purge else 'Forget'} {meant}{', for good' if purge else ''}?")
         given = jay.forget(ids or None, key=key, everything=everything, purge=purge, reason=reason, **here.where)
     if json:
         write_json(documents.receipt(given))
@@ -171,7 +171,8 @@ def _named(ids: list[str] | None) -> str:
     return ", ".join(ids or ())
 
 
-def _confirm(question: str) -> None:
+def confirm(question: str) -> None:
+    """Ask before something cannot be undone; refuse where nobody can answer."""
     if not sys.stdin.isatty():
         raise InvalidInput(f"{question} Nobody can answer here: add --yes")
     aside().print(question, end=" [y/N] ", soft_wrap=True)

@@ -125,22 +125,25 @@ class ContextItem(BaseModel):
     section: str
     tokens: int
     why: str
+    score: float | None = Field(default=None, description="How well it answers; left out for what always stands there.")
 
     @classmethod
     def of(cls, item: model.ContextItem) -> Self:
         """The item with its memory."""
-        return cls(memory=Memory.of(item.memory), section=item.section, tokens=item.tokens, why=item.why)
+        scored = {"score": item.score} if item.score is not None else {}
+        return cls(memory=Memory.of(item.memory), section=item.section, tokens=item.tokens, why=item.why, **scored)
 
 
 class Context(BaseModel):
     """What an agent should know before it acts, within its budget."""
 
-    text: str
+    text: str = Field(description="All of it; as `messages`, the list of them as JSON.")
     tokens: int
     budget: int
     items: list[ContextItem]
-    left_out: list[ContextItem] = Field(description="What would have come next.")
+    left_out: list[ContextItem] = Field(description="What is not written, and why.")
     degraded: list[str]
+    messages: list[dict[str, str]] | None = Field(default=None, description="As `messages`: the messages themselves.")
 
     @classmethod
     def of(cls, context: model.Context) -> Self:
@@ -152,6 +155,7 @@ class Context(BaseModel):
             items=[ContextItem.of(item) for item in context.items],
             left_out=[ContextItem.of(item) for item in context.left_out],
             degraded=list(context.degraded),
+            **({"messages": context.messages} if context.as_ == "messages" else {}),
         )
 
 

@@ -6,6 +6,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Discriminator, Field,
 
 from scrubjay import model
 from scrubjay.model.checks import in_utc
+from scrubjay.model.context import Form, Section
 
 Moment = Annotated[AwareDatetime, Field(examples=["2026-03-01T12:00:00Z"])]
 
@@ -153,8 +154,10 @@ class ContextRequest(Search):
         json_schema_extra={"examples": [{"query": "set up the formatter", "user": "u-42", "budget": 400}]},
     )
 
-    budget: int = Field(default=1_000, description="Tokens that the text may take.")
+    budget: int | None = Field(default=None, description="Tokens that the text may take: 1,000 unless kept otherwise.")
     limit: int = Field(default=30, description="Memories to choose from beside those that always hold.")
+    sections: list[Section] | None = Field(default=None, description="The memories it is made of; all, if left out.")
+    as_: Form | None = Field(default=None, alias="as", description="How it is written; Markdown, if left out.")
 
 
 class Listing(Narrow):

@@ -1,0 +1,161 @@
+"""Render: a context written as Markdown, as XML or as chat messages, so that no content can pose as something else."""
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Final, Protocol
+from xml.sax.saxutils import escape, quoteattr
+
+from scrubjay.model import Memory, Trust
+from scrubjay.model.context import Form
+from scrubjay.read.headings import RECENT
+
+CHAT_ROLES: Final = frozenset({"user", "assistant"})
+"""Who can speak in a message of their own. What tools put out needs its call beside it, so it is told by the system."""
+
+_NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_KEPT: Final = {"\r": "&#13;"}
+"""A parser would read a carriage return as a new line."""
+
+
+class Entry(Protocol):
+    """A memory that is written, under its heading."""
+
+    @property
+    def memory(self) -> Memory:
+        """What it is."""
+
+    @property
+    def text(self) -> str:
+        """What the form made of it."""
+
+
+Block = tuple[str, Sequence[Entry]]
+"""A heading, and what stands under it."""
+
+
+class Rendering(Protocol):
+    """One way to write a context."""
+
+    frame: str
+    """What stands around everything, for its cost."""
+
+    def entry(self, memory: Memory, content: str, heading: str) -> str:
+        """Write one memory."""
+
+    def opening(self, heading: str) -> str:
+        """What a heading adds, for its cost."""
+
+    def write(self, blocks: Sequence[Block]) -> str:
+        """Write all of it. Nothing to write is an empty text."""
+
+
+class Markdown:
+    """Headings and lists. Every line of a content is indented, so that none can pose as a heading."""
+
+    frame = ""
+
+    def entry(self, memory: Memory, content: str, heading: str) -> str:  # noqa: ARG002 -- the shape of every form
+        """Write one memory as an entry of a list."""
+        said = ", ".join(part for part in (_day(memory), _speaker(memory)) if part) or _source(memory)
+        lines = f"{said}: {content.strip()}".splitlines() if said else content.strip().splitlines()
+        return "\n".join([f"- {lines[0]}", *(f"  {line}".rstrip() for line in lines[1:])])
+
+    def opening(self, heading: str) -> str:
+        """A heading, with the empty line before it."""
+        return f"\n\n## {heading}\n"
+
+    def write(self, blocks: Sequence[Block]) -> str:
+        """Write all of it."""
+        return "\n\n".join("\n".join([f"## {heading}", *(one.text for one in entries)]) for heading, entries in blocks)
+
+
+class Xml:
+    """One element for each section and each memory. Any parser gives the contents back as they were."""
+
+    frame = "<context>\n\n</context>"
+
+    def entry(self, memory: Memory, content: str, heading: str) -> str:  # noqa: ARG002 -- the shape of every form
+        """Write one memory as an element."""
+        known = {"at": _day(memory), "by": _speaker(memory), "source": _source(memory)}
+        attributes = "".join(f" {name}={quoteattr(_legal(value))}" for name, value in known.items() if value)
+        return f"<memory{attributes}>{escape(_legal(content.strip()), _KEPT)}</memory>"
+
+    def opening(self, heading: str) -> str:
+        """An element around a section, with the new line before it."""
+        return f"\n<section name={quoteattr(heading)}>\n\n</section>"
+
+    def write(self, blocks: Sequence[Block]) -> str:
+        """Write all of it."""
+        sections = [
+            "\n".join([f"<section name={quoteattr(heading)}>", *(one.text for one in entries), "</section>"])
+            for heading, entries in blocks
+        ]
+        return "\n".join(["<context>", *sections, "</context>"]) if sections else ""
+
+
+class Messages:
+    """A message of the system with all that is known, as Markdown, and then what was said, each as it was said."""
+
+    frame = json.dumps([{"role": "system", "content": ""}])
+
+    def __init__(self) -> None:
+        self._markdown = Markdown()
+
+    def entry(self, memory: Memory, content: str, heading: str) -> str:
+        """Write one memory: as a message when it is a turn of the conversation, else as an entry of a list."""
+        if heading == RECENT and is_turn(memory):
+            return _json(_message(memory))
+        return self._markdown.entry(memory, content, heading)
+
+    def opening(self, heading: str) -> str:
+        """A heading, as Markdown has it."""
+        return self._markdown.opening(heading)
+
+    def write(self, blocks: Sequence[Block]) -> str:
+        """Write all of it, as a list in JSON."""
+        told: list[Block] = []
+        turns: list[dict[str, str]] = []
+        for heading, entries in blocks:
+            said = [one for one in entries if heading == RECENT and is_turn(one.memory)]
+            turns += [_message(one.memory) for one in said]
+            if rest := [one for one in entries if one not in said]:
+                told.append((heading, rest))
+        system = [{"role": "system", "content": self._markdown.write(told)}] if told else []
+        return _json([*system, *turns]) if system or turns else ""
+
+
+FORMS: Final[dict[Form, Rendering]] = {"markdown": Markdown(), "xml": Xml(), "messages": Messages()}
+
+
+def is_turn(memory: Memory) -> bool:
+    """Whether it is something that a user or an assistant said, and a chat model can be given as that."""
+    trusted = memory.trust is not Trust.FOREIGN
+    return trusted and memory.data.get("role") in CHAT_ROLES and not memory.data.get("tool_calls")
+
+
+def _message(memory: Memory) -> dict[str, str]:
+    return {"role": str(memory.data["role"]), "content": memory.content}
+
+
+def _day(memory: Memory) -> str:
+    return f"{memory.valid_from:%Y-%m-%d}" if memory.is_event else ""
+
+
+def _speaker(memory: Memory) -> str:
+    role = memory.data.get("role")
+    return (memory.author or (role if isinstance(role, str) else "")) if memory.is_event else ""
+
+
+def _source(memory: Memory) -> str:
+    """Where a stranger's words come from."""
+    return memory.source or "" if memory.trust is Trust.FOREIGN and not memory.is_event else ""
+
+
+def _legal(text: str) -> str:
+    """The text without the characters that XML cannot hold."""
+    return _NOT_XML.sub("\ufffd", text)
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
