@@ -1,7 +1,8 @@
 """A whole installation in one file: compressed lines of JSON, the same for every kind of store.
 
-The first line says what the file is and what is in it, each other line is one row with its vectors, and the last one
-is the seal: counts, and a checksum of every byte before it. A file without its seal is no backup.
+The first line says what the file is and what is in it, each other line is one row with its vectors, one blob or one
+session, and the last one is the seal: counts, and a checksum of every byte before it. A file without its seal is no
+backup.
 """
 
 import gzip
@@ -9,31 +10,30 @@ import json
 import os
 import tempfile
 import zlib
-from base64 import b64decode, b64encode
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, Any, Final
 
 from scrubjay import __version__
 from scrubjay.errors import InvalidInput, Unsupported
-from scrubjay.jobs.carry import BATCH, Load, Progress, Source, row_of
+from scrubjay.jobs.carry import BATCH, Load, Progress, Source
+from scrubjay.jobs.lines import blob_from, blob_line, entries_from, row_from, row_lines, session_from, session_line
 from scrubjay.model import Generation, Identity, Json, Memory
 from scrubjay.model.checks import shown
-from scrubjay.model.portable import from_json, moment_text
-from scrubjay.ports import Entry, Outline
-from scrubjay.write.embed import entry
-
-if TYPE_CHECKING:
-    from scrubjay.ports import Matrix
+from scrubjay.model.portable import moment_text
+from scrubjay.ports import Entry, Outline, Piece, WholeBlob, WholeSession
 
 FORMAT: Final = "scrubjay-backup"
-VERSION: Final = 1
-"""Of the file. A reader takes every version up to its own."""
+VERSION: Final = 2
+"""Of the file. A reader takes every version up to its own. The first one has neither blobs nor sessions."""
+
+_BYTES: Final = 16 * 1024 * 1024
+"""Of lines that make one load, unless a single one is longer."""
 
 _COMPRESSION: Final = 3  # Vectors hardly shrink; more effort buys a few per cent of the text.
 
@@ -65,13 +65,13 @@ async def back_up(
         lines = _Lines(file)
         lines.write(_header(outline, schema=schema, at=at))
         async for load in source.loads():
-            for row in _rows(load):
-                lines.write(row)
+            for line in _lines(load):
+                lines.write(line)
             vectors.update({number: len(entries) for number, entries in load.entries.items()})
-            done += len(load.memories)
-            progress(done, outline.memories)
+            done += len(load.piece)
+            progress(done, outline.items)
         sealed = lines.digest()
-        lines.write({"memories": done, "vectors": _by_name(vectors), "sha256": sealed})
+        lines.write({"lines": done, "vectors": _by_name(vectors), "sha256": sealed})
         lines.close()
     return Manifest(
         version=VERSION,
@@ -93,6 +93,8 @@ def _header(outline: Outline, *, schema: str, at: datetime) -> dict[str, Json]:
         "created_at": moment_text(at),
         "memories": outline.memories,
         "tenants": dict(outline.tenants),
+        "blobs": dict(outline.blobs),
+        "sessions": dict(outline.sessions),
         "generations": [
             {
                 **asdict(one.identity),
@@ -104,37 +106,14 @@ def _header(outline: Outline, *, schema: str, at: datetime) -> dict[str, Json]:
             for one in outline.generations
         ],
         "last_generation": outline.last_number,
+        "last_detour": outline.last_detour,
     }
 
 
-def _rows(load: Load) -> Iterator[dict[str, Json]]:
-    vectors: dict[object, dict[str, Json]] = {}
-    for number, entries in load.entries.items():
-        for one in entries:
-            vectors.setdefault(one.id, {})[str(number)] = _packed(one)
-    for memory in load.memories:
-        row = row_of(memory)
-        if memory.id in vectors:
-            row["vectors"] = vectors[memory.id]
-        yield row
-
-
-def _packed(one: Entry) -> dict[str, Json]:
-    """Spans and vectors, as half floats where that loses nothing and as floats otherwise, little-endian."""
-    halves = one.vectors.astype("<f2")
-    exact = bool((halves == one.vectors).all())
-    numbers = halves if exact else one.vectors.astype("<f4")
-    spans: list[Json] = [list(span) for span in one.spans]
-    return {"spans": spans, "type": "f2" if exact else "f4", "numbers": b64encode(numbers.tobytes()).decode()}
-
-
-def _unpacked(memory: Memory, packed: dict[str, Any]) -> Entry:
-    import numpy as np  # noqa: PLC0415 -- only those who restore need it
-
-    spans = tuple((start, stop) for start, stop in packed["spans"])
-    numbers = np.frombuffer(b64decode(packed["numbers"]), dtype=f"<{packed['type']}").astype(np.float32)
-    vectors: Matrix = numbers.reshape(len(spans), -1)
-    return entry(memory, spans, vectors)
+def _lines(load: Load) -> Iterator[dict[str, Json]]:
+    yield from row_lines(load.piece.memories, load.entries)
+    yield from map(blob_line, load.piece.blobs)
+    yield from map(session_line, load.piece.sessions)
 
 
 def _by_name(vectors: Counter[int]) -> dict[str, Json]:
@@ -184,7 +163,7 @@ def _replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 class Backup:
-    """A backup that was read once, whole, and found sound. A `Source`: its places are the numbers of its rows."""
+    """A backup that was read once, whole, and found sound. A `Source`: its places are the numbers of its lines."""
 
     def __init__(self, path: Path) -> None:
         """Raises Unsupported for another kind of file, and InvalidInput for a backup that is damaged."""
@@ -203,19 +182,47 @@ class Backup:
     async def loads(self, *, after: int = 0) -> AsyncIterator[Load]:
         """Stream all of it in the order of storing, from behind the place named."""
         numbers = [generation.number for generation in self.manifest.outline.generations]
-        total = self.manifest.outline.memories
-        load = Load(place=after, memories=[], entries={number: [] for number in numbers})
+        total = self.manifest.outline.items
+        batch = _Batch(numbers)
         for place, line in enumerate(_lines_of(self._path)):
             if not after < place <= total:
                 continue
-            row = json.loads(line)
-            memory = replace(from_json(row["memory"], row["tenant"]), generation=row["generation"])
-            load.memories.append(memory)
-            for number, packed in row.get("vectors", {}).items():
-                load.entries[int(number)].append(_unpacked(memory, packed))
-            if len(load.memories) == BATCH or place == total:
-                yield replace(load, place=place)
-                load = Load(place=place, memories=[], entries={number: [] for number in numbers})
+            batch.take(line)
+            if batch.is_full or place == total:
+                yield batch.load(place)
+                batch = _Batch(numbers)
+
+
+class _Batch:
+    """Lines that make one load."""
+
+    def __init__(self, numbers: Sequence[int]) -> None:
+        self._memories: list[Memory] = []
+        self._blobs: list[WholeBlob] = []
+        self._sessions: list[WholeSession] = []
+        self._entries: dict[int, list[Entry]] = {number: [] for number in numbers}
+        self._bytes = 0
+
+    @property
+    def is_full(self) -> bool:
+        return len(self._memories) + len(self._blobs) + len(self._sessions) == BATCH or self._bytes > _BYTES
+
+    def take(self, line: bytes) -> None:
+        item = json.loads(line)
+        self._bytes += len(line)
+        if "blob" in item:
+            self._blobs.append(blob_from(item))
+        elif "session" in item:
+            self._sessions.append(session_from(item))
+        else:
+            memory = row_from(item)
+            self._memories.append(memory)
+            for number, one in entries_from(memory, item):
+                self._entries[number].append(one)
+
+    def load(self, place: int) -> Load:
+        piece = Piece(place=place, memories=self._memories, blobs=self._blobs, sessions=self._sessions)
+        return Load(piece=piece, entries=self._entries)
 
 
 def _checked(path: Path) -> Manifest:
@@ -231,21 +238,28 @@ def _checked(path: Path) -> Manifest:
         raise Unsupported(
             f"{path} has format version {shown(version)}: this Scrubjay reads up to {VERSION}, use a newer one"
         )
-    last, rows = first, -1
+    last, between = first, -1
     for line in lines:
         hashes.update(last)
-        last, rows = line, rows + 1
+        last, between = line, between + 1
     seal = _object(last)
-    if seal.get("sha256") != hashes.hexdigest() or not rows == seal.get("memories") == header.get("memories"):
+    # In the first version every line between the first and the last is a memory.
+    if seal.get("sha256") != hashes.hexdigest() or between != seal.get("lines", seal.get("memories")):
         raise _damaged(path, "its checksum does not match what is in it")
-    return _manifest(header, seal)
+    manifest = _manifest(header, seal)
+    if between != manifest.outline.items:
+        raise _damaged(path, f"it has {between:,} lines where it says {manifest.outline.items:,}")
+    return manifest
 
 
 def _manifest(header: dict[str, Any], seal: dict[str, Any]) -> Manifest:
     outline = Outline(
         tenants=header["tenants"],
+        blobs=header.get("blobs", {}),
+        sessions=header.get("sessions", {}),
         generations=tuple(_generation(one) for one in header["generations"]),
         last_number=header["last_generation"],
+        last_detour=header.get("last_detour", 0),
     )
     return Manifest(
         version=header["version"],

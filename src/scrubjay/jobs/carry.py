@@ -1,21 +1,30 @@
 """Carry a whole installation into an empty store, vectors included, and prove that it arrived.
 
-A source is read in the order of storing. Each load is some rows with all their vectors; the vectors are stored first,
-then the rows together with the place that they end at. So whatever the place says has arrived, has arrived whole, and
-a run that was killed goes on from there.
+A source is read in the order of storing: rows, then blobs, then sessions. Each load is a piece of that, rows with all
+their vectors; the vectors are stored first, then the piece together with the place that it ends at. So whatever the
+place says has arrived, has arrived whole, and a run that was killed goes on from there.
 """
 
-import json
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Final, Protocol, TypeAlias
 
 from scrubjay.errors import Conflict
-from scrubjay.model import Json, Memory
-from scrubjay.model.portable import to_json
-from scrubjay.ports import Entry, Outline, Portable, PortableVectors, Still, Vectors
+from scrubjay.jobs.lines import digest_of
+from scrubjay.model import Memory
+from scrubjay.ports import (
+    Entry,
+    Outline,
+    Piece,
+    Portable,
+    PortableVectors,
+    Still,
+    Vectors,
+    WholeBlob,
+    WholeSession,
+)
 from scrubjay.write.embed import entry
 
 BATCH: Final = 500
@@ -25,16 +34,17 @@ ROUNDING: Final = 2e-3
 """How far a number of a vector may be off on the other side: an engine may keep half floats."""
 
 Progress: TypeAlias = Callable[[int, int], None]
-"""Called with how many steps are done and how many there are in all. Each row is carried, and then compared."""
+"""Called with how many steps are done and how many there are in all. Each item is carried, and then compared."""
+
+Item: TypeAlias = Memory | WholeBlob | WholeSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """Some rows, the vectors that each generation has of them, and the place where they end in their source."""
+    """A piece of a source, and the vectors that each generation has of the rows in it."""
 
-    place: int
-    memories: list[Memory]
-    entries: dict[int, list[Entry]]
+    piece: Piece
+    entries: dict[int, list[Entry]] = field(default_factory=dict)
 
 
 class Source(Protocol):
@@ -48,7 +58,7 @@ class Source(Protocol):
         """Return what is in it."""
 
     def loads(self, *, after: int = 0) -> AsyncIterator[Load]:
-        """Stream all of it in the order of storing, from behind the place named. All but the last are `BATCH` rows."""
+        """Stream all of it in the order of storing, from behind the place named."""
 
 
 class EngineOfVectors(Vectors, PortableVectors, Protocol):
@@ -70,24 +80,24 @@ class Store:
     async def loads(self, *, after: int = 0) -> AsyncIterator[Load]:
         """Stream all of it in the order of storing, from behind the place named."""
         numbers = [generation.number for generation in (await self.still.outline()).generations]
-        async for place, memories in self.still.rows(after=after, batch=BATCH):
-            ids = [memory.id for memory in memories]
-            found = {number: await self.vectors.entries(number, ids) for number in numbers}
-            yield _fitted(place, memories, found)
+        async for piece in self.still.pieces(after=after, batch=BATCH):
+            ids = [memory.id for memory in piece.memories]
+            found = {number: await self.vectors.entries(number, ids) for number in numbers if ids}
+            yield _fitted(piece, found)
 
 
-def _fitted(place: int, memories: Sequence[Memory], found: dict[int, list[Entry]]) -> Load:
+def _fitted(piece: Piece, found: dict[int, list[Entry]]) -> Load:
     """Rows and vectors that agree: the vectors may have been read a little later than the rows."""
-    by_id = {memory.id: memory for memory in memories}
+    by_id = {memory.id: memory for memory in piece.memories}
     # What a search filters by is the record's to say. The vectors themselves never change: a new text is a new id.
     entries = {number: [entry(by_id[one.id], one.spans, one.vectors) for one in some] for number, some in found.items()}
     vectored = {number: {one.id for one in some} for number, some in entries.items()}
     # A mark without its vectors, as of one that was purged meanwhile, would promise what is not there.
     kept = [
         memory if memory.id in vectored.get(memory.generation or 0, {memory.id}) else replace(memory, generation=None)
-        for memory in memories
+        for memory in piece.memories
     ]
-    return Load(place=place, memories=kept, entries=entries)
+    return Load(piece=replace(piece, memories=kept), entries=entries)
 
 
 @dataclass(kw_only=True)
@@ -96,23 +106,36 @@ class Carried:
 
     tenants: Counter[str] = field(default_factory=Counter)
     """Rows of each tenant."""
+    blobs: Counter[str] = field(default_factory=Counter)
+    sessions: Counter[str] = field(default_factory=Counter)
     vectors: Counter[int] = field(default_factory=Counter)
     """Memories with vectors, in each generation."""
     before: int = 0
     """Rows that an earlier run had carried already."""
     sha256: str = ""
-    """Over the content hashes of all rows, in their order."""
+    """Over the content hashes of all rows, blobs and sessions, in their order."""
 
     @property
     def memories(self) -> int:
         """All rows of all tenants."""
         return self.tenants.total()
 
+    @property
+    def items(self) -> int:
+        """All rows, blobs and sessions."""
+        return self.memories + self.blobs.total() + self.sessions.total()
+
+    def count(self, piece: Piece) -> None:
+        """Count what is in this piece too."""
+        self.tenants.update(memory.scope.tenant for memory in piece.memories)
+        self.blobs.update(whole.tenant for whole in piece.blobs)
+        self.sessions.update(whole.scope.tenant for whole in piece.sessions)
+
 
 async def carry(
     source: Source, records: Portable, vectors: EngineOfVectors, progress: Progress = lambda _done, _total: None
 ) -> Carried:
-    """Fill an empty store from the source, compare every row and every vector, and say what arrived.
+    """Fill an empty store from the source, compare everything on both sides, and say what arrived.
 
     Killed half-way and run again, it goes on where it was. Raises Conflict when the store holds anything else, and when
     the two sides differ in the end.
@@ -123,20 +146,20 @@ async def carry(
         await _refuse_other_vectors(vectors, outline)
     await records.begin(source.name, outline)
     async with records.still() as there:
-        before = (await there.outline()).memories
-    steps = 2 * outline.memories
-    done = before
+        before = await there.outline()
+    steps = 2 * outline.items
+    done = before.items
     progress(done, steps)
     async for load in source.loads(after=place or 0):
         for number, entries in load.entries.items():
             await vectors.upsert(number, entries)
-        await records.fill(source.name, load.memories, place=load.place)
-        done += len(load.memories)
+        await records.fill(source.name, load.piece)
+        done += len(load.piece)
         progress(done, steps)
     async with records.still() as there:
-        arrived = await _compare(source, there, vectors, lambda seen: progress(outline.memories + seen, steps))
+        arrived = await _compare(source, there, vectors, lambda seen: progress(outline.items + seen, steps))
     await records.finish(source.name)
-    arrived.before = before
+    arrived.before = before.memories
     return arrived
 
 
@@ -148,25 +171,25 @@ async def _refuse_other_vectors(vectors: Vectors, outline: Outline) -> None:
 
 
 async def _compare(source: Source, there: Still, vectors: EngineOfVectors, progress: Callable[[int], None]) -> Carried:
-    """Count and hash every row on both sides, and compare every vector."""
+    """Count and hash everything on both sides, and compare every vector."""
     arrived = Carried()
     hashes = sha256()
-    outline = await there.outline()
-    rows = there.rows(batch=BATCH)
+    stored = _items(there)
     async for load in source.loads():
-        _, stored = await anext(rows, (0, []))
-        for memory, other in zip(load.memories, stored, strict=False):
-            if (digest := digest_of(memory)) != digest_of(other):
-                raise _differs(f"memory {memory.id} of tenant {memory.scope.tenant} is not the same on both sides")
+        for item in _items_of(load.piece):
+            digest = digest_of(item)
+            other = await anext(stored, None)
+            if other is None or digest_of(other) != digest:
+                raise _differs(f"{_named(item)} is not the same on both sides")
             hashes.update(digest)
-        arrived.tenants.update(memory.scope.tenant for memory in load.memories)
-        ids = [memory.id for memory in load.memories]
+        arrived.count(load.piece)
+        ids = [memory.id for memory in load.piece.memories]
         for number, entries in load.entries.items():
             _compare_vectors(number, entries, await vectors.entries(number, ids))
             arrived.vectors[number] += len(entries)
-        progress(arrived.memories)
-    if dict(arrived.tenants) != outline.tenants:
-        raise _differs(f"the source has {dict(arrived.tenants)} memories by tenant, the target {outline.tenants}")
+        progress(arrived.items)
+    if (more := await anext(stored, None)) is not None:
+        raise _differs(f"{_named(more)} is in the target and not in the source")
     for number, count in arrived.vectors.items():
         if (found := await vectors.count(number)) != count:
             raise _differs(
@@ -174,6 +197,28 @@ async def _compare(source: Source, there: Still, vectors: EngineOfVectors, progr
             )
     arrived.sha256 = hashes.hexdigest()
     return arrived
+
+
+async def _items(still: Still) -> AsyncIterator[Item]:
+    async for piece in still.pieces(batch=BATCH):
+        for item in _items_of(piece):
+            yield item
+
+
+def _items_of(piece: Piece) -> Iterator[Item]:
+    yield from piece.memories
+    yield from piece.blobs
+    yield from piece.sessions
+
+
+def _named(item: Item) -> str:
+    match item:
+        case Memory():
+            return f"memory {item.id} of tenant {item.scope.tenant}"
+        case WholeBlob():
+            return f"file {item.blob.hash} of tenant {item.tenant}"
+        case _:
+            return f"session {item.scope.session!r} of tenant {item.scope.tenant}"
 
 
 def _compare_vectors(number: int, entries: Sequence[Entry], stored: Sequence[Entry]) -> None:
@@ -186,13 +231,3 @@ def _compare_vectors(number: int, entries: Sequence[Entry], stored: Sequence[Ent
 
 def _differs(what: str) -> Conflict:
     return Conflict(f"{what}: stop what writes to either, empty the target, and begin again")
-
-
-def row_of(memory: Memory) -> dict[str, Json]:
-    """A row as JSON, whole: with its tenant, and with the generation that it is marked with."""
-    return {"tenant": memory.scope.tenant, "generation": memory.generation, "memory": to_json(memory)}
-
-
-def digest_of(memory: Memory) -> bytes:
-    """The content hash of a row."""
-    return sha256(json.dumps(row_of(memory), separators=(",", ":")).encode()).digest()

@@ -1,7 +1,8 @@
 """Look a whole memory over: its stores, and whether records, words and vectors agree. And put right what can be.
 
-The records are the truth. A vector without a record is deleted; a memory that is marked as indexed and has no vector
-is marked anew, so that the next draining makes it. Both are safe to repeat, and to run while others write.
+The records are the truth. A vector without a record is deleted, and so is a file that no memory holds; a memory that is
+marked as indexed and has no vector is marked anew, so that the next draining makes it. All of it is safe to repeat, and
+to run while others write.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -152,7 +153,10 @@ class Checkup:
         else:
             found.append(Finding(about="index", said=f"{_memories(self.indexed)} indexed by meaning, none waits"))
         model = self.index.embedder
-        if model is not None and (serving is None or serving.generation.identity != model.identity):
+        if serving is not None and serving.is_fallback:
+            said = f"the configured model cannot answer, and {serving.embedder.identity} stands in for it"
+            found.append(Finding(about="index", said=said, remedy="bring its server back: what waits is indexed then"))
+        elif model is not None and (serving is None or serving.generation.identity != model.identity):
             said = f"the configured model {model.identity} is not the one that answers"
             found.append(Finding(about="index", said=said, remedy="run `scrubjay reindex --adopt`"))
         return found

@@ -1,7 +1,8 @@
-"""What runs by itself while a memory is open: writing uses, learning patterns, and indexing what had to wait."""
+"""What runs by itself while a memory is open: uses, patterns, indexing what had to wait, and consolidation."""
 
 import asyncio
 import contextlib
+import threading
 import time
 from collections.abc import Mapping
 from typing import Final
@@ -9,6 +10,7 @@ from typing import Final
 from scrubjay.errors import Unavailable
 from scrubjay.jobs.learn import Learning
 from scrubjay.jobs.probing import find_down
+from scrubjay.jobs.worker import Worker
 from scrubjay.logs import logger
 from scrubjay.ports import Probe
 from scrubjay.write.index import Index
@@ -22,6 +24,9 @@ TICK: Final = 1.0
 DRAIN_EVERY: Final = 10.0
 """Seconds between two looks for memories that wait to be indexed, after the first."""
 
+WORK_DELAY: Final = 10.0
+"""Seconds before consolidation begins: a program that is done by then leaves it to the next one."""
+
 
 class Runner:
     """A task of the event loop. What fails is logged and tried again at the next look.
@@ -30,11 +35,17 @@ class Runner:
     to wait for it is indexed as soon as it is.
     """
 
-    def __init__(self, *, index: Index, uses: Uses, learning: Learning, probes: Mapping[str, Probe]) -> None:
+    def __init__(
+        self, *, index: Index, uses: Uses, learning: Learning, probes: Mapping[str, Probe], worker: Worker | None = None
+    ) -> None:
         self._index = index
         self._uses = uses
         self._learning = learning
         self._probes = probes
+        self._worker = worker
+        self._stopping = threading.Event()
+        self._working: asyncio.Task[None] | None = None
+        self._lesson: asyncio.Task[None] | None = None
         self._down: set[str] = set()
         self._drained = float("-inf")
         self._task: asyncio.Task[None] | None = None
@@ -43,15 +54,19 @@ class Runner:
         """Begin, on the running event loop."""
         self._learning.start()
         self._task = asyncio.get_running_loop().create_task(self._run(), name="scrubjay-jobs")
+        if self._worker is not None:
+            # Beside the rest: what is indexed or counted must not wait for a long session to be distilled.
+            working = self._worker.run(self._stopping, delay=WORK_DELAY)
+            self._working = asyncio.get_running_loop().create_task(working, name="scrubjay-work")
 
     async def stop(self) -> None:
         """Stop, and wait until it has. Whatever was cut short is found again by the next run."""
-        if self._task is None:
-            return
-        self._task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._task
-        self._task = None
+        for task in (self._task, self._working, self._lesson):
+            if task is not None:
+                task.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await task
+        self._task = self._working = self._lesson = None
 
     async def _run(self) -> None:
         while True:
@@ -69,9 +84,19 @@ class Runner:
             return
         await self._uses.flush()
         await self._drain(back=before - self._down)
-        # Last, for it takes longest; and not amid a bulk write, whose end would be learned from anyway.
-        if self._index.is_quiet and (changed := await self._learning.run()):
-            log.info("learned from executions", patterns=changed)
+        # Not amid a bulk write, whose end will be learned from anyway.
+        if self._index.is_quiet and self._learning.is_due and (self._lesson is None or self._lesson.done()):
+            # Beside the rest: the first look at a long history takes a while.
+            self._lesson = asyncio.get_running_loop().create_task(self._learn(), name="scrubjay-learning")
+
+    async def _learn(self) -> None:
+        try:
+            if changed := await self._learning.run():
+                log.info("learned from executions", patterns=changed)
+        except Unavailable as error:
+            log.warning("learning has to wait", error=str(error))
+        except Exception:
+            log.warning("learning failed", exc_info=True)
 
     async def _drain(self, *, back: set[str]) -> None:
         if self._down & {"vectors", "embedder"} or not self._index.is_quiet:

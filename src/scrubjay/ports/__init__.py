@@ -5,37 +5,75 @@ Every port is async and takes many items per call. Every call that reads or chan
 protocols it satisfies. A backend wraps its driver's errors in `StoreUnavailable` (or a child of it), with `from`.
 """
 
-from scrubjay.ports.events import Event, Events, Handler
-from scrubjay.ports.indexes import Entry, Generations, Match, Texts, Vectors
-from scrubjay.ports.models import Calibrated, Embedder, Matrix, Redactor, Tokens
-from scrubjay.ports.portable import Outline, Portable, PortableVectors, Still
+from scrubjay.ports.blobs import Blob, Blobs, Room
+from scrubjay.ports.events import Event, Events, Handler, Replayed
+from scrubjay.ports.health import Guard, Guarded, Probe
+from scrubjay.ports.indexes import UNSURE, WORDS_ONLY, Entry, Generations, Keeping, Listed, Match, Texts, Vectors
+from scrubjay.ports.inspected import Inspected
+from scrubjay.ports.leases import Lease, Leases
+from scrubjay.ports.models import Calibrated, Chat, Embedder, Matrix, Redactor, Remembering, SharedVectors, Tokens
+from scrubjay.ports.portable import Outline, Piece, Portable, PortableVectors, Still, WholeBlob, WholeSession
 from scrubjay.ports.records import Counts, Decide, Decision, Known, Records
 from scrubjay.ports.stores import Clock, Serving, Stores
+from scrubjay.ports.upkeep import Stirred, Upkeep, Weight, Works
+from scrubjay.ports.working import Detour, Detours, Fenced, Operation, Outrun, Working
+from scrubjay.ports.worklog import Worklog
 
 __all__ = [
+    "UNSURE",
+    "WORDS_ONLY",
+    "Blob",
+    "Blobs",
     "Calibrated",
+    "Chat",
     "Clock",
     "Counts",
     "Decide",
     "Decision",
+    "Detour",
+    "Detours",
     "Embedder",
     "Entry",
     "Event",
     "Events",
+    "Fenced",
     "Generations",
+    "Guard",
+    "Guarded",
     "Handler",
+    "Inspected",
+    "Keeping",
     "Known",
+    "Lease",
+    "Leases",
+    "Listed",
     "Match",
     "Matrix",
+    "Operation",
     "Outline",
+    "Outrun",
+    "Piece",
     "Portable",
     "PortableVectors",
+    "Probe",
     "Records",
     "Redactor",
+    "Remembering",
+    "Replayed",
+    "Room",
     "Serving",
+    "SharedVectors",
     "Still",
+    "Stirred",
     "Stores",
     "Texts",
     "Tokens",
+    "Upkeep",
     "Vectors",
+    "Weight",
+    "WholeBlob",
+    "WholeSession",
+    "Working",
+    "Worklog",
+    "Works",
 ]

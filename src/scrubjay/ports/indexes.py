@@ -3,13 +3,32 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
 from uuid import UUID
 
 from scrubjay.model import Filter, Generation, GenerationState, Identity, Scope
 
 if TYPE_CHECKING:
     from scrubjay.ports.models import Matrix
+
+
+UNSURE: Final = 0
+"""The mark of a memory that may have vectors: draining asks before it embeds. No generation has this number."""
+
+WORDS_ONLY: Final = -1
+"""The mark of a memory that is to be found by its words only: it has no vectors, and does not wait for any."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keeping:
+    """Which vector engine the marks speak of."""
+
+    engine: str = ""
+    """A short name that tells it from others; empty before any process has said so."""
+    seen: datetime | None = None
+    """When a process last said that it works with it."""
+    filling: bool = False
+    """Whether marks were doubted, and not all of those memories have been looked at since."""
 
 
 class Generations(Protocol):
@@ -29,6 +48,21 @@ class Generations(Protocol):
 
     async def drop(self, number: int) -> None:
         """Forget a generation that is not active. Raises Conflict when it is. Its number is not used again."""
+
+    async def keeping(self) -> Keeping:
+        """Return which vector engine the marks speak of, and whether it is being filled."""
+
+    async def keep(self, engine: str, *, at: datetime) -> None:
+        """Note that the marks speak of this engine, whose name has up to 24 signs, and that a process works with it."""
+
+    async def refill(self, engine: str, *, at: datetime) -> int:
+        """The same, and doubt every mark: they become `UNSURE`, and the engine counts as being filled. All or none.
+
+        Returns how many memories were marked.
+        """
+
+    async def filled(self) -> None:
+        """Note that every memory whose mark was doubted has been looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,3 +151,14 @@ class Vectors(Protocol):
 
     async def shut(self) -> None:
         """Let go of files and connections. Safe to call twice."""
+
+
+@runtime_checkable
+class Listed(Protocol):
+    """A vector engine that can say of which memories it has vectors, so that those without a record can be found."""
+
+    async def ids(self, generation: int, *, limit: int, after: UUID | None = None) -> list[UUID]:
+        """Return the memories that have vectors in this generation, each once, in an order that stays.
+
+        `after` is the last one of the page before; it may have been removed since. Fewer than the limit are the end.
+        """

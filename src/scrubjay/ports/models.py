@@ -1,4 +1,4 @@
-"""What reads text: embedding models, token counters, redactors."""
+"""What reads text: embedding models, language models, token counters, redactors."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
@@ -37,12 +37,60 @@ class Embedder(Protocol):
         """Let go of the model or the connection. Safe to call twice."""
 
 
+class SharedVectors(Protocol):
+    """Vectors that processes share beside the stores. What is not found there is computed; nothing depends on it."""
+
+    async def get(self, identity: Identity, texts: Sequence[str], *, question: bool) -> "dict[str, Matrix]":
+        """Return those of this model that are there, by text. Never raises, and never takes long."""
+
+    async def put(self, identity: Identity, texts: Sequence[str], rows: "Matrix", *, question: bool) -> None:
+        """Keep these for a while, one row per text. Returns at once and never raises."""
+
+    async def remove(self, identity: Identity, texts: Sequence[str]) -> None:
+        """Keep nothing of these texts. Raises StoreUnavailable when that is not certain."""
+
+    async def shut(self) -> None:
+        """Let go of connections. Safe to call twice."""
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """An embedder that remembers the vectors of texts, and can be told to forget."""
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many texts it remembered, found among what is shared, and embedded, since it was opened."""
+
+    async def forget(self, texts: Sequence[str]) -> None:
+        """Remember nothing of these texts, also where other processes look. Raises StoreUnavailable."""
+
+    def clear(self) -> None:
+        """Remember nothing at all in this process."""
+
+
 @runtime_checkable
 class Calibrated(Protocol):
     """An embedder that knows what its similarities mean."""
 
     def calibrate(self, cosine: float) -> float:
         """Map a cosine to 0..1 so that the same number means the same likeness for every model."""
+
+
+class Chat(Protocol):
+    """A language model. It may only improve what is right without it, so nothing depends on its answer."""
+
+    @property
+    def name(self) -> str:
+        """Provider and model, as `openai:MODEL`."""
+
+    async def ask(self, system: str, text: str) -> str:
+        """Return what it answers, as text that should be one JSON object.
+
+        Raises ChatUnavailable when it cannot be reached, refuses or takes too long, after bounded retries.
+        """
+
+    async def shut(self) -> None:
+        """Let go of connections. Safe to call twice."""
 
 
 class Tokens(Protocol):

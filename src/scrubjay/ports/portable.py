@@ -2,28 +2,83 @@
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 from uuid import UUID
 
-from scrubjay.model import Generation, Memory
+from scrubjay.model import Generation, Memory, Scope
+from scrubjay.model.work import Trouble
+from scrubjay.model.working import Message, Scratch, Session
+from scrubjay.ports.blobs import Blob
 from scrubjay.ports.indexes import Entry
+from scrubjay.ports.working import Detour
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outline:
-    """What a whole store holds, before its rows are read."""
+    """What a whole store holds, before it is read."""
 
     tenants: dict[str, int]
     """How many rows each tenant has, with every version, by name."""
+    blobs: dict[str, int] = field(default_factory=dict)
+    """How many blobs each tenant has."""
+    sessions: dict[str, int] = field(default_factory=dict)
+    """How many sessions of each tenant something is kept of here."""
     generations: tuple[Generation, ...] = ()
     last_number: int = 0
     """The highest number that a generation ever had. It is not used again."""
+    last_detour: int = 0
+    """The highest number that a noted change of a session ever had. It is not used again."""
 
     @property
     def memories(self) -> int:
         """All rows of all tenants."""
         return sum(self.tenants.values())
+
+    @property
+    def items(self) -> int:
+        """All rows, blobs and sessions."""
+        return self.memories + sum(self.blobs.values()) + sum(self.sessions.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeBlob:
+    """A blob of a tenant, with all memories that hold it."""
+
+    tenant: str
+    blob: Blob
+    holders: tuple[UUID, ...] = ()
+    """In their order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WholeSession:
+    """All that a record store keeps of one session beside its memories."""
+
+    scope: Scope
+    session: Session | None = None
+    """None when the session itself is kept elsewhere."""
+    messages: tuple[Message, ...] = ()
+    scratch: tuple[Scratch, ...] = ()
+    detour: Detour = field(default_factory=Detour)
+    """What waits for a store that is away."""
+    troubles: tuple[Trouble, ...] = ()
+    """Those whose body is kept nowhere else, by their ids."""
+    distilled: int = -1
+    """The position up to which it has been distilled, -1 for not at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Some of a whole store, and the place where it ends there."""
+
+    place: int
+    memories: Sequence[Memory] = ()
+    blobs: Sequence[WholeBlob] = ()
+    sessions: Sequence[WholeSession] = ()
+
+    def __len__(self) -> int:
+        return len(self.memories) + len(self.blobs) + len(self.sessions)
 
 
 class Still(Protocol):
@@ -32,10 +87,13 @@ class Still(Protocol):
     async def outline(self) -> Outline:
         """Return what is in it."""
 
-    def rows(self, *, after: int = 0, batch: int = 500) -> AsyncIterator[tuple[int, list[Memory]]]:
-        """Stream every row of every tenant in the order of storing, a full batch at a time, each with its place.
+    def pieces(self, *, after: int = 0, batch: int = 500) -> AsyncIterator[Piece]:
+        """Stream everything of every tenant: rows in the order of storing, then blobs, then sessions by their scopes.
 
-        The place is where the batch ends, larger than the one before. Given as `after`, the stream begins behind it.
+        A blob comes after the one that it is a version of. A piece is of one kind, with `batch` items at most: rows
+        exactly that many while there are, the others fewer when they are large. Its place is larger than the one
+        before; given as `after`, the stream begins behind it. Raises StoreDamaged for a blob that is not what was
+        stored.
         """
 
 
@@ -58,8 +116,8 @@ class Portable(Protocol):
         Safe to repeat: what was filled already stays.
         """
 
-    async def fill(self, source: str, memories: Sequence[Memory], *, place: int) -> None:
-        """Store exactly these rows and note that the source is here up to this place, both or none. Safe to repeat.
+    async def fill(self, source: str, piece: Piece) -> None:
+        """Store exactly this and note that the source is here up to its place, both or none. Safe to repeat.
 
         Durable on return. Raises Conflict when it was not begun with this source.
         """

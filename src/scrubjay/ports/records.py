@@ -112,6 +112,12 @@ class Records(Protocol):
     ) -> Memory | None:
         """Change how one memory is kept, not what it says; None when the scope does not hold it. Clears its mark."""
 
+    async def boost(self, scope: Scope, id: UUID, by: float) -> tuple[Memory, float] | None:
+        """Add to the importance of one memory, kept within 0 to 1; None when the scope does not hold it.
+
+        Returns it as it now is, and the importance it had before. Clears its mark. Of concurrent boosts none is lost.
+        """
+
     async def touch(self, scope: Scope, ids: Sequence[UUID], *, at: datetime) -> None:
         """Count one more use of each that a reader in the scope sees. Losing this count in a crash is allowed."""
 
@@ -125,7 +131,10 @@ class Records(Protocol):
         """
 
     async def pending(self, generation: int, *, limit: int) -> list[Memory]:
-        """Return memories of every tenant, oldest first, that are not marked as indexed with this generation."""
+        """Return memories of every tenant, oldest first, that are not marked as indexed with this generation.
+
+        Those that are marked as `WORDS_ONLY` wait for nothing, and are left out.
+        """
 
     async def backlog(self, generation: int) -> int:
         """Count what `pending` would return without a limit."""
@@ -135,6 +144,16 @@ class Records(Protocol):
 
     async def unmark(self, generation: int) -> int:
         """Clear the mark of every memory that is indexed with this generation; return how many those were."""
+
+    async def marked(self, generation: int, *, limit: int, after: UUID | None = None) -> list[UUID]:
+        """Return the memories of every tenant that are marked with this generation, oldest first.
+
+        `after` is the last one of the page before; when it was purged since, the pages begin anew. Fewer than the limit
+        are the end.
+        """
+
+    async def missing(self, ids: Sequence[UUID]) -> list[UUID]:
+        """Return those of these that no tenant has stored, each once, in the order asked."""
 
     async def check(self) -> list[str]:
         """Look the store over, thoroughly; return one sentence per fault found."""

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 from scrubjay.model import Generation
+from scrubjay.ports.blobs import Blobs
 from scrubjay.ports.indexes import Generations, Texts, Vectors
 from scrubjay.ports.models import Embedder
 from scrubjay.ports.records import Records
@@ -20,6 +21,10 @@ class Serving:
 
     generation: Generation
     embedder: Embedder
+    is_complete: bool = True
+    """Whether the engine has the vectors of all that was indexed; False while it is being filled again."""
+    is_fallback: bool = False
+    """Whether it stands in for the configured model, which cannot answer; it has vectors of a part of the memories."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,3 +35,4 @@ class Stores:
     generations: Generations
     texts: Texts
     vectors: Vectors
+    blobs: Blobs

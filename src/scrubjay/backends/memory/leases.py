@@ -138,3 +138,7 @@ class MemoryWorklog:
         for one in found:
             self._troubles[one.id] = replace(one, tries=0, parked_at=None, retry_at=now)
         return sorted(found, key=lambda one: (one.first_at, one.id))
+
+    def put(self, trouble: Trouble) -> None:
+        """Keep this as it is."""
+        self._troubles[trouble.id] = trouble

@@ -4,14 +4,19 @@ from collections import Counter
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from typing import Any, Final
 
 from scrubjay.backends.memory.blobs import MemoryBlobs
 from scrubjay.backends.memory.detours import MemoryDetours
+from scrubjay.backends.memory.leases import MemoryWorklog
 from scrubjay.backends.memory.store import MemoryStore
+from scrubjay.backends.memory.upkeep import MemoryUpkeep
 from scrubjay.backends.memory.working import MemoryWorking
 from scrubjay.errors import Conflict
 from scrubjay.model import Generation, Memory, Scope
 from scrubjay.ports import Outline, Piece, WholeBlob, WholeSession
+
+_ALL: Final = 2**31
 
 
 class PortableMemoryStore(MemoryStore):
@@ -22,6 +27,8 @@ class PortableMemoryStore(MemoryStore):
         self.blobs = MemoryBlobs()
         self.working = MemoryWorking()
         self.detours = MemoryDetours()
+        self.log = MemoryWorklog()
+        self.upkeep = MemoryUpkeep(self)
         self._filled: dict[str, int] = {}
 
     @asynccontextmanager
@@ -30,7 +37,7 @@ class PortableMemoryStore(MemoryStore):
         yield MemoryStill(
             memories=tuple(self._memories.values()),
             blobs=tuple(self.blobs.whole()),
-            sessions=tuple(self._whole_sessions()),
+            sessions=tuple(await self._whole_sessions()),
             generations=tuple(self._generations.values()),
             last_number=self._last,
             last_detour=self.detours.last,
@@ -38,7 +45,7 @@ class PortableMemoryStore(MemoryStore):
 
     async def begun(self, source: str) -> int | None:
         """Say up to which place of the source this store was filled already; None when that has not begun."""
-        if source not in self._filled and (self._memories or self.blobs.whole() or self._whole_sessions()):
+        if source not in self._filled and (self._memories or self.blobs.whole() or await self._whole_sessions()):
             raise Conflict(f"this store holds something and is not being filled from {source}: name an empty one")
         return self._filled.get(source)
 
@@ -60,16 +67,30 @@ class PortableMemoryStore(MemoryStore):
             self.working.put(session)
             if session.detour.number:
                 self.detours.put(session.scope, session.detour)
+            for trouble in session.troubles:
+                self.log.put(trouble)
+            if session.distilled >= 0:
+                await self.upkeep.mark("distill", session.scope, session.distilled)
         self._filled[source] = piece.place
 
     async def finish(self, source: str) -> None:
         """Forget the source: all of it is here."""
         self._filled.pop(source, None)
 
-    def _whole_sessions(self) -> list[WholeSession]:
+    async def _whole_sessions(self) -> list[WholeSession]:
         found = {whole.scope: whole for whole in self.working.whole()}
+
+        def add(scope: Scope, **more: Any) -> None:  # noqa: ANN401 -- any field of a session
+            found[scope] = replace(found.get(scope, WholeSession(scope=scope)), **more)
+
         for scope, detour in self.detours.whole().items():
-            found[scope] = replace(found.get(scope, WholeSession(scope=scope)), detour=detour)
+            add(scope, detour=detour)
+        for scope, place in self.upkeep.marks("distill").items():
+            add(scope, distilled=place)
+        for trouble in sorted(await self.log.troubles(limit=_ALL), key=lambda one: one.id):
+            if trouble.body is not None:
+                before = found[trouble.scope].troubles if trouble.scope in found else ()
+                add(trouble.scope, troubles=(*before, trouble))
         return sorted(found.values(), key=lambda whole: _names(whole.scope))
 
 

@@ -13,7 +13,7 @@ from scrubjay.backends.memory.bm25 import scores, terms_in
 from scrubjay.backends.memory.generations import MemoryGenerations
 from scrubjay.errors import Conflict, IdTaken
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
-from scrubjay.ports import UNSURE, Counts, Decide, Decision, Keeping, Known, Match
+from scrubjay.ports import UNSURE, WORDS_ONLY, Counts, Decide, Decision, Keeping, Known, Match
 
 _Slot: TypeAlias = tuple[Scope, str | bytes]
 """A scope with a key or with a fingerprint: what only one believed, open-ended memory may have."""
@@ -170,11 +170,12 @@ class MemoryStore(MemoryGenerations):
 
     async def pending(self, generation: int, *, limit: int) -> list[Memory]:
         """Return memories of every tenant, oldest first, that are not marked as indexed with this generation."""
-        return [memory for memory in self._memories.values() if memory.generation != generation][:limit]
+        indexed = (generation, WORDS_ONLY)
+        return [memory for memory in self._memories.values() if memory.generation not in indexed][:limit]
 
     async def backlog(self, generation: int) -> int:
         """Count what `pending` would return without a limit."""
-        return sum(memory.generation != generation for memory in self._memories.values())
+        return sum(memory.generation not in (generation, WORDS_ONLY) for memory in self._memories.values())
 
     async def mark(self, ids: Sequence[UUID], generation: int | None) -> list[UUID]:
         """Note that these are indexed with this generation, or with none. Return those that are not stored."""

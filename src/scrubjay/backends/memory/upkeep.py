@@ -22,6 +22,10 @@ class MemoryUpkeep:
         self._marks: dict[tuple[Step, Scope], int] = {}
         self._decayed: dict[str, datetime] = {}
 
+    def marks(self, step: Step) -> dict[Scope, int]:
+        """Up to where the step has dealt with each place."""
+        return {scope: place for (one, scope), place in self._marks.items() if one == step}
+
     async def tenants(self) -> list[str]:
         """Return the names of all that have stored something, sorted."""
         return sorted({memory.scope.tenant for memory in self._all(None)})

@@ -28,6 +28,7 @@ from scrubjay.backends.sql.schema import (
     metadata,
     scopes,
     vectors,
+    work_troubles,
     working_detours,
     working_sessions,
 )
@@ -221,6 +222,7 @@ _WORTH: Final = (
     (blobs, "number", "file", "files"),
     (working_sessions, "scope_id", "session", "sessions"),
     (working_detours, "body", "change of a session", "changes of sessions"),
+    (work_troubles, "body", "message that could not be stored", "messages that could not be stored"),
     (vectors, "vector", "vector", "vectors"),
 )
 """What a store may hold, and how to say so. A generation does not count: opening a store gives it one."""

@@ -10,6 +10,7 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Select,
+    and_,
     bindparam,
     delete,
     distinct,
@@ -27,7 +28,7 @@ from scrubjay.backends.sql.places import admitted, among_places
 from scrubjay.backends.sql.rows import BY_ID, Reader, in_order, rows
 from scrubjay.backends.sql.schema import lineage, memories
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
-from scrubjay.ports import Counts, Decide
+from scrubjay.ports import WORDS_ONLY, Counts, Decide
 
 _PAGE = 500
 _COLUMN = memories.c
@@ -358,7 +359,7 @@ def _pages(ids: Sequence[UUID]) -> list[list[UUID]]:
 def _unmarked(generation: int) -> ColumnElement[bool]:
     # Three ranges of one index; "not equal" would read all of it.
     mark = _COLUMN.generation
-    return or_(mark.is_(None), mark < generation, mark > generation)
+    return or_(mark.is_(None), and_(mark > WORDS_ONLY, mark < generation), mark > generation)
 
 
 def _faults(connection: Connection) -> list[str]:

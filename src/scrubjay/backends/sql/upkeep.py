@@ -15,7 +15,6 @@ from sqlalchemy import (
     cast,
     delete,
     func,
-    insert,
     select,
     true,
     update,
@@ -37,7 +36,6 @@ _COLUMN: Final = memories.c
 _MARK: Final = work_marks.c
 _PAGE: Final = 500
 _BELIEVED: Final = _COLUMN.superseded_at.is_(None)
-_LAST_USED: Final = func.coalesce(_COLUMN.used_at, _COLUMN.created_at, type_=_COLUMN.created_at.type)
 _MAY_GO: Final = and_(_BELIEVED, _COLUMN.kind.not_in(STANDING_KINDS), _COLUMN.importance < PINNED)
 
 
@@ -142,7 +140,7 @@ class SqlUpkeep:
             if seqs:
                 # Between two numbers, where nobody else's rows lie that this tenant does not hold.
                 unused = update(memories).where(
-                    _COLUMN.seq > row.place, _COLUMN.seq <= seqs[-1], _held(scope), _MAY_GO, _LAST_USED <= row.at
+                    _COLUMN.seq > row.place, _COLUMN.seq <= seqs[-1], _held(scope), _MAY_GO, _last_used() <= row.at
                 )
                 changed = connection.execute(unused.values(importance=_COLUMN.importance * factor)).rowcount
             if len(seqs) < limit:
@@ -159,6 +157,8 @@ class SqlUpkeep:
         old = rows().where(
             _BELIEVED,
             _COLUMN.valid_from < before,
+            # What was used since is not cold yet.
+            func.coalesce(_COLUMN.used_at, _COLUMN.valid_from, type_=_COLUMN.valid_from.type) < before,
             _COLUMN.kind.in_(EVENT_KINDS),
             _COLUMN.position <= distilled.scalar_subquery(),
             _held(within),
@@ -171,9 +171,7 @@ class SqlUpkeep:
         def work(connection: Connection) -> list[Memory]:
             stored = {memory.id: memory for memory in self._named(connection, [memory.id for memory in memories_])}
             same = [memory for memory in memories_ if memory.id in stored and _as_it_was(stored[memory.id], memory)]
-            hollow = [
-                replace(stored[memory.id].closed(at, because=because), content=says, data={}) for memory in same
-            ]
+            hollow = [replace(stored[memory.id].closed(at, because=because), content=says, data={}) for memory in same]
             self._store(connection, hollow)
             return hollow
 
@@ -187,7 +185,7 @@ class SqlUpkeep:
             full = [
                 replace(memory, importance=hollow[memory.id].importance, generation=None)
                 for memory in memories_
-                if memory.id in hollow
+                if memory.id in hollow and memory.scope == hollow[memory.id].scope
             ]
             self._store(connection, full)
             return full
@@ -196,7 +194,7 @@ class SqlUpkeep:
 
     async def idle(self, *, within: Scope | None, before: datetime, below: float, limit: int) -> list[Memory]:
         """Return believed memories that were neither told nor used since then and whose importance is below."""
-        unused = rows().where(_MAY_GO, _COLUMN.importance < below, _LAST_USED < before, _held(within))
+        unused = rows().where(_MAY_GO, _COLUMN.importance < below, _last_used() < before, _held(within))
         return await self._fetch(unused.order_by(_COLUMN.seq).limit(limit))
 
     async def weights(self, *, within: Scope | None) -> list[Weight]:
@@ -251,6 +249,10 @@ class SqlUpkeep:
         if connection.dialect.name == "postgresql":
             connection.execute(delete(texts_table).where(texts_table.c.seq.in_(seqs)))
         texts.add(connection, indexed)
+
+
+def _last_used() -> ColumnElement[datetime]:
+    return func.coalesce(_COLUMN.used_at, _COLUMN.created_at, type_=_COLUMN.created_at.type)
 
 
 def _names() -> list[ColumnElement[str]]:

@@ -50,7 +50,7 @@ class SqlWorklog:
         """Return what is known of each step that was ever taken."""
 
         def work(connection: Connection) -> dict[Step, Run]:
-            return {row.step: Run(**row._mapping) for row in connection.execute(select(work_runs))}
+            return {row["step"]: Run(**row) for row in connection.execute(select(work_runs)).mappings()}
 
         return await self._database.read(work)
 
@@ -67,10 +67,10 @@ class SqlWorklog:
         body: str | None = None,
     ) -> Trouble:
         """Count one more failure of an item, and return it as it now is."""
-        id = trouble_id(step, item)
+        known = trouble_id(step, item)
 
         def work(connection: Connection) -> Trouble:
-            row = connection.execute(_locked(connection, _ROWS.where(_TROUBLES.id == id))).first()
+            row = connection.execute(_locked(connection, _ROWS.where(_TROUBLES.id == known))).first()
             before = row.tries if row is not None else 0
             changed: dict[str, Any] = {
                 "error": error,
@@ -84,19 +84,19 @@ class SqlWorklog:
             if row is None:
                 place = interned(connection, [scope])[scope]
                 new = insert(work_troubles).values(
-                    id=id, step=step, item=item, scope_id=place, first_at=at, **changed
+                    id=known, step=step, item=item, scope_id=place, first_at=at, **changed
                 )
                 connection.execute(new)
             else:
-                connection.execute(update(work_troubles).where(_TROUBLES.id == id).values(**changed))
-            return _trouble(connection.execute(_ROWS.where(_TROUBLES.id == id)).one())
+                connection.execute(update(work_troubles).where(_TROUBLES.id == known).values(**changed))
+            return _trouble(connection.execute(_ROWS.where(_TROUBLES.id == known)).one())
 
         return await self._database.write(work)
 
     async def settled(self, step: Step, item: str) -> None:
         """Forget that the item ever failed: it is dealt with."""
         done = delete(work_troubles).where(_TROUBLES.id == trouble_id(step, item))
-        await self._database.write(lambda connection: connection.execute(done))
+        await self._database.note(lambda connection: connection.execute(done))
 
     async def resting(self, step: Step, *, now: datetime) -> set[str]:
         """Return the items that are not to be tried now."""
@@ -112,9 +112,7 @@ class SqlWorklog:
         statement = _ROWS.order_by(_TROUBLES.parked_at.is_(None), _TROUBLES.first_at, _TROUBLES.id).limit(limit)
         if tenant is not None:
             statement = statement.where(scopes.c.tenant == tenant)
-        return await self._database.read(
-            lambda connection: [_trouble(row) for row in connection.execute(statement)]
-        )
+        return await self._database.read(lambda connection: [_trouble(row) for row in connection.execute(statement)])
 
     async def counted(self) -> tuple[int, int]:
         """Count what is being tried again, and what is parked, over all tenants."""
@@ -146,10 +144,15 @@ def _locked(connection: Connection, statement: Select[Any]) -> Select[Any]:
 
 
 def _trouble(row: Row[Any]) -> Trouble:
+    return trouble_of(scope_from(tuple(row)[-len(SCOPE_NAMES) :]), row)
+
+
+def trouble_of(scope: Scope, row: Row[Any]) -> Trouble:
+    """The trouble that a row tells of."""
     return Trouble(
         step=row.step,
         item=row.item,
-        scope=scope_from(tuple(row)[-len(SCOPE_NAMES) :]),
+        scope=scope,
         error=row.error,
         tries=row.tries,
         first_at=row.first_at,
@@ -158,3 +161,19 @@ def _trouble(row: Row[Any]) -> Trouble:
         parked_at=row.parked_at,
         body=row.body,
     )
+
+
+def trouble_row(trouble: Trouble) -> dict[str, Any]:
+    """The trouble as a row, but for the number of its scope."""
+    return {
+        "id": trouble.id,
+        "step": trouble.step,
+        "item": trouble.item,
+        "error": trouble.error,
+        "tries": trouble.tries,
+        "first_at": trouble.first_at,
+        "last_at": trouble.last_at,
+        "retry_at": trouble.retry_at,
+        "parked_at": trouble.parked_at,
+        "body": trouble.body,
+    }

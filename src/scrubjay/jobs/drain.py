@@ -1,0 +1,122 @@
+"""Drain: messages of sessions that are over, or too long, become episodes. Stored first, let go of after.
+
+A message is a memory by its own id: whatever is repeated after a crash, or done by two workers at once, is there once.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+from typing import Final
+from uuid import UUID
+
+from scrubjay.errors import ScrubjayError, Unavailable
+from scrubjay.jobs.orders import Orders, Tally, item_of, where_of
+from scrubjay.memories.working import telling_of
+from scrubjay.model import Scope
+from scrubjay.model.work import StepDone
+from scrubjay.model.working import Message, Waiting, message_from, message_text
+
+SOON: Final = timedelta(minutes=10)
+"""A session that expires within this time is drained: at its end nobody may be there to do it."""
+
+BATCH: Final = 500
+"""Messages stored in one transaction."""
+
+MOST_SESSIONS: Final = 10_000
+_MOST_TROUBLES: Final = 1_000
+
+_WHY: Final = {
+    "ended": "the session was ended",
+    "expired": "the session has expired",
+    "expiring": "the session is about to expire",
+    "long": "the session holds more messages than it should",
+}
+
+
+async def drain(orders: Orders) -> StepDone:
+    """Drain every session that waits for it. One whose messages fail does not keep the others from being drained."""
+    tally, now = Tally("drain"), orders.parts.clock()
+    if not orders.dry_run:
+        await _left_over(orders, tally)
+    waiting = await orders.parts.working.waiting(now=now, soon=SOON, limit=MOST_SESSIONS)
+    for one in waiting:
+        if not orders.holds(one.scope):
+            continue
+        if orders.dry_run:
+            tally.plan(f"{one.messages:,} messages of session {one.scope.session!r}", _WHY[one.why], one.scope)
+            continue
+        async with orders.leased(f"drain {item_of(one.scope)}") as lease:
+            if lease is not None:
+                tally.add(messages=await _drained(orders, one, tally), sessions=1)
+    return tally.done("messages")
+
+
+async def _drained(orders: Orders, waiting: Waiting, tally: Tally) -> int:
+    """Move the messages of one session, oldest first; return how many it has let go of."""
+    working, scope, gone = orders.parts.working, waiting.scope, 0
+    while gone < waiting.messages:
+        messages = await working.take(scope, limit=min(BATCH, waiting.messages - gone))
+        held = await _stored(orders, scope, messages, tally)
+        # The session lets go from its oldest on: what follows a message that failed stays with it.
+        first = next((place for place, message in enumerate(messages) if message.id in held), len(messages))
+        ids = [message.id for message in messages[:first]]
+        went = await working.drained(scope, ids, now=orders.parts.clock()) if ids else 0
+        gone += went
+        if held or not went:
+            break
+    return gone
+
+
+async def _stored(orders: Orders, scope: Scope, messages: Sequence[Message], tally: Tally) -> set[UUID]:
+    """Store these; return those that could not be, and must stay where they are."""
+    core = orders.core(scope)
+    try:
+        await core.remember_many([telling_of(message) for message in messages], **where_of(scope))
+    except Unavailable:
+        raise
+    except ScrubjayError:
+        # One of them is at fault. Each by itself says which.
+        return await _one_by_one(orders, scope, messages, tally)
+    return set()
+
+
+async def _one_by_one(orders: Orders, scope: Scope, messages: Sequence[Message], tally: Tally) -> set[UUID]:
+    resting = await orders.works.log.resting("drain", now=orders.parts.clock())
+    parked = {one.item for one in await orders.works.log.troubles(limit=_MOST_TROUBLES) if one.parked_at is not None}
+    held: set[UUID] = set()
+    for message in messages:
+        item = _item(scope, message)
+        if item in parked:
+            continue
+        if item in resting:
+            held.add(message.id)
+            continue
+        fate = await orders.attempt(
+            "drain", item, scope, partial(_store, orders, scope, message), body=message_text(message)
+        )
+        tally.failed += fate != "done"
+        if fate == "resting":
+            held.add(message.id)
+    return held
+
+
+async def _left_over(orders: Orders, tally: Tally) -> None:
+    """Store parked messages that somebody wants tried again: no session holds them any more."""
+    now = orders.parts.clock()
+    for trouble in await orders.works.log.troubles(limit=_MOST_TROUBLES):
+        is_due = trouble.step == "drain" and trouble.parked_at is None and trouble.retry_at <= now
+        if not is_due or trouble.body is None or not orders.holds(trouble.scope):
+            continue
+        message = message_from(trouble.body, None)
+        work = partial(_store, orders, trouble.scope, message)
+        fate = await orders.attempt("drain", trouble.item, trouble.scope, work, body=trouble.body)
+        tally.failed += fate != "done"
+        tally.add(messages=int(fate == "done"))
+
+
+async def _store(orders: Orders, scope: Scope, message: Message) -> None:
+    await orders.core(scope).remember_many([telling_of(message)], **where_of(scope))
+
+
+def _item(scope: Scope, message: Message) -> str:
+    return f"{item_of(scope)} message {message.id}"

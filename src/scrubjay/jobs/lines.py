@@ -1,0 +1,181 @@
+"""Rows, blobs and sessions as JSON objects, whole: the lines of a backup, and what content hashes are taken of."""
+
+import json
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from scrubjay.model import PLACE_NAMES, Json, Memory, Scope
+from scrubjay.model.portable import from_json, moment_text, to_json
+from scrubjay.model.work import Trouble
+from scrubjay.model.working import Session, message_from, message_text, scratch_from, scratch_text
+from scrubjay.ports import Blob, Detour, Entry, WholeBlob, WholeSession
+from scrubjay.ports.working import operation_from, operation_text
+from scrubjay.write.embed import entry
+
+if TYPE_CHECKING:
+    from scrubjay.ports import Matrix
+
+
+_MOMENTS: Final = ("first_at", "last_at", "retry_at", "parked_at")
+"""Of a trouble."""
+
+
+def digest_of(item: Memory | WholeBlob | WholeSession) -> bytes:
+    """The content hash of a row, a blob or a session."""
+    match item:
+        case Memory():
+            line = row_line(item)
+        case WholeBlob():
+            line = {"tenant": item.tenant, "hash": item.blob.hash, "holders": [str(one) for one in item.holders]}
+        case _:
+            line = session_line(item)
+    return sha256(json.dumps(line, separators=(",", ":")).encode()).digest()
+
+
+# Rows
+
+
+def row_line(memory: Memory) -> dict[str, Json]:
+    """A row with its tenant, and with the generation that it is marked with."""
+    return {"tenant": memory.scope.tenant, "generation": memory.generation, "memory": to_json(memory)}
+
+
+def row_from(line: Mapping[str, Any]) -> Memory:
+    """The row that was written so."""
+    return replace(from_json(line["memory"], line["tenant"]), generation=line["generation"])
+
+
+def row_lines(memories: Sequence[Memory], entries: Mapping[int, Sequence[Entry]]) -> Iterator[dict[str, Json]]:
+    """Rows, each with its vectors in every generation."""
+    vectors: dict[UUID, dict[str, Json]] = {}
+    for number, some in entries.items():
+        for one in some:
+            vectors.setdefault(one.id, {})[str(number)] = _packed(one)
+    for memory in memories:
+        line = row_line(memory)
+        if memory.id in vectors:
+            line["vectors"] = vectors[memory.id]
+        yield line
+
+
+def entries_from(memory: Memory, line: Mapping[str, Any]) -> Iterator[tuple[int, Entry]]:
+    """The vectors of a row, each with its generation."""
+    for number, packed in line.get("vectors", {}).items():
+        yield int(number), _unpacked(memory, packed)
+
+
+def _packed(one: Entry) -> dict[str, Json]:
+    """Spans and vectors, as half floats where that loses nothing and as floats otherwise, little-endian."""
+    halves = one.vectors.astype("<f2")
+    exact = bool((halves == one.vectors).all())
+    numbers = halves if exact else one.vectors.astype("<f4")
+    spans: list[Json] = [list(span) for span in one.spans]
+    return {"spans": spans, "type": "f2" if exact else "f4", "numbers": b64encode(numbers.tobytes()).decode()}
+
+
+def _unpacked(memory: Memory, packed: dict[str, Any]) -> Entry:
+    import numpy as np  # noqa: PLC0415 -- only those who restore need it
+
+    spans = tuple((start, stop) for start, stop in packed["spans"])
+    numbers = np.frombuffer(b64decode(packed["numbers"]), dtype=f"<{packed['type']}").astype(np.float32)
+    vectors: Matrix = numbers.reshape(len(spans), -1)
+    return entry(memory, spans, vectors)
+
+
+# Blobs
+
+
+def blob_line(whole: WholeBlob) -> dict[str, Json]:
+    """A blob, compressed on its own: what compresses the file sees only text of base 64."""
+    return {
+        "tenant": whole.tenant,
+        "blob": whole.blob.hash,
+        "base": whole.blob.base,
+        "holders": [str(owner) for owner in whole.holders],
+        "content": b64encode(zlib.compress(whole.blob.content, 6)).decode(),
+    }
+
+
+def blob_from(line: Mapping[str, Any]) -> WholeBlob:
+    """The blob that was written so."""
+    return WholeBlob(
+        tenant=line["tenant"],
+        blob=Blob(zlib.decompress(b64decode(line["content"])), base=line["base"]),
+        holders=tuple(UUID(owner) for owner in line["holders"]),
+    )
+
+
+# Sessions
+
+
+def session_line(whole: WholeSession) -> dict[str, Json]:
+    """A session with all that is kept of it."""
+    return {
+        "tenant": whole.scope.tenant,
+        "session": list(whole.scope.names()),
+        "life": _life(whole.session) if whole.session is not None else None,
+        "messages": [message_text(message) for message in whole.messages],
+        "scratch": {one.name: scratch_text(one) for one in whole.scratch},
+        "noted": {str(one.number): operation_text(one) for one in whole.detour.operations},
+        "last_noted": whole.detour.number,
+        "troubles": [_trouble_line(one) for one in whole.troubles],
+        "distilled": whole.distilled,
+    }
+
+
+def session_from(line: Mapping[str, Any]) -> WholeSession:
+    """The session that was written so."""
+    scope = Scope(tenant=line["tenant"], **dict(zip(PLACE_NAMES, line["session"], strict=True)))
+    session = _session(scope, line["life"], len(line["messages"])) if line["life"] is not None else None
+    first = session.first if session is not None else 0
+    return WholeSession(
+        scope=scope,
+        session=session,
+        messages=tuple(message_from(body, first + place) for place, body in enumerate(line["messages"])),
+        scratch=tuple(scratch_from(name, body) for name, body in line["scratch"].items()),
+        detour=Detour(
+            number=line["last_noted"],
+            operations=tuple(operation_from(int(number), body) for number, body in line["noted"].items()),
+        ),
+        troubles=tuple(_trouble_from(scope, one) for one in line["troubles"]),
+        distilled=line["distilled"],
+    )
+
+
+def _life(session: Session) -> dict[str, Json]:
+    return {
+        "first": session.first,
+        "bytes": session.bytes,
+        "started_at": moment_text(session.started_at),
+        "expires_at": moment_text(session.expires_at),
+        "ended_at": moment_text(session.ended_at) if session.ended_at is not None else None,
+    }
+
+
+def _session(scope: Scope, life: Mapping[str, Any], messages: int) -> Session:
+    return Session(
+        scope=scope,
+        messages=messages,
+        first=life["first"],
+        bytes=life["bytes"],
+        started_at=datetime.fromisoformat(life["started_at"]),
+        expires_at=datetime.fromisoformat(life["expires_at"]),
+        ended_at=datetime.fromisoformat(life["ended_at"]) if life["ended_at"] is not None else None,
+    )
+
+
+def _trouble_line(trouble: Trouble) -> dict[str, Json]:
+    moments = {name: getattr(trouble, name) for name in _MOMENTS}
+    plain: dict[str, Json] = {name: getattr(trouble, name) for name in ("step", "item", "error", "tries", "body")}
+    return plain | {name: moment_text(at) if at is not None else None for name, at in moments.items()}
+
+
+def _trouble_from(scope: Scope, line: Mapping[str, Any]) -> Trouble:
+    moments = {name: datetime.fromisoformat(line[name]) if line[name] is not None else None for name in _MOMENTS}
+    return Trouble(**{**line, **moments}, scope=scope)

@@ -1,0 +1,89 @@
+"""Work under a lease: it is renewed while the work lasts, given back after, and lapses with its worker."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+
+from scrubjay.backends.memory.leases import MemoryLeases
+from scrubjay.errors import StoreUnavailable
+from scrubjay.jobs.leasing import leased
+
+SHORT = timedelta(milliseconds=150)
+
+
+class Away(MemoryLeases):
+    """A store that can be away."""
+
+    away = False
+
+    async def renew(self, lease, *, ttl):
+        if self.away:
+            raise StoreUnavailable
+        return await super().renew(lease, ttl=ttl)
+
+    async def release(self, lease):
+        if self.away:
+            raise StoreUnavailable
+        await super().release(lease)
+
+
+@pytest.fixture
+def leases():
+    return Away()
+
+
+async def test_it_is_kept_as_long_as_the_work_lasts(leases):
+    async with leased(leases, "drain", "one", ttl=SHORT) as lease:
+        assert lease is not None
+        for _ in range(8):
+            await asyncio.sleep(0.05)
+            assert await leases.take("drain", "two", ttl=SHORT) is None
+    assert await leases.held() == []
+
+
+async def test_who_comes_second_is_told(leases):
+    async with leased(leases, "drain", "one") as first, leased(leases, "drain", "two") as second:
+        assert first is not None
+        assert second is None
+    assert await leases.held() == []
+
+
+async def test_work_that_fails_gives_it_back(leases):
+    with pytest.raises(ValueError, match="broken"):
+        async with leased(leases, "drain", "one"):
+            raise ValueError("broken")
+    assert await leases.held() == []
+
+
+async def test_work_that_is_cancelled_gives_it_back(leases):
+    begun = asyncio.Event()
+
+    async def work():
+        async with leased(leases, "drain", "one"):
+            begun.set()
+            await asyncio.sleep(60)
+
+    task = asyncio.create_task(work())
+    await begun.wait()
+    assert len(await leases.held()) == 1
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await leases.held() == []
+
+
+async def test_a_store_that_is_away_for_a_beat_costs_nothing(leases):
+    async with leased(leases, "drain", "one", ttl=SHORT):
+        leases.away = True
+        await asyncio.sleep(0.07)
+        leases.away = False
+        await asyncio.sleep(0.2)
+        assert await leases.take("drain", "two", ttl=SHORT) is None
+
+
+async def test_a_store_that_is_gone_lets_it_lapse(leases):
+    async with leased(leases, "drain", "one", ttl=SHORT):
+        leases.away = True
+    await asyncio.sleep(0.2)
+    assert await leases.take("drain", "two", ttl=SHORT) is not None
