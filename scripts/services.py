@@ -28,7 +28,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, ClassVar, NoReturn, Self
 
-from fetch import ServerError, chroma_packages, postgres_home, qdrant_program, redis_program
+from fetch import APART, ServerError, chroma_packages, packages_apart, postgres_home, qdrant_program, redis_program
 
 READY_SECONDS = 30
 STOP_SECONDS = 10
@@ -416,7 +416,7 @@ def main(arguments: list[str]) -> int:
     """Run the command line; return the exit code."""
     match arguments:
         case ["fetch"]:
-            for found in (postgres_home(), redis_program(), qdrant_program(), chroma_packages()):
+            for found in (postgres_home(), redis_program(), qdrant_program(), *map(packages_apart, APART)):
                 print(found)
         case ["up"]:
             with Services() as services:

@@ -2,6 +2,8 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
 from threading import Event
 from typing import Any, TypeAlias, Unpack, cast
 from uuid import UUID
@@ -25,16 +27,24 @@ from scrubjay.model import (
     id_of,
     scope_of,
 )
-from scrubjay.model.checks import check_fraction, check_whole, in_utc
-from scrubjay.ports import Clock, Redactor, Stores, Tokens
-from scrubjay.read.context import context
+from scrubjay.model.checks import check_flag, check_fraction, check_several, check_whole, in_utc
+from scrubjay.model.context import SHAPE_KEY, SHAPE_KIND, ContextShape, Form, Section, shape_from
+from scrubjay.model.query import check_listed
+from scrubjay.model.work import Policy
+from scrubjay.model.working import Source
+from scrubjay.model.workspace import WorkspaceRules
+from scrubjay.ports import Chat, Clock, Events, Handler, Inspected, Probe, Redactor, Stores, Tokens, Working
+from scrubjay.ports.upkeep import Works
+from scrubjay.read.context import context, shape_of
 from scrubjay.read.narrow import Narrow, filter_of, places
 from scrubjay.read.recall import recall
 from scrubjay.read.retrieve import AskServing
-from scrubjay.write.forget import forget
+from scrubjay.write.forget import forget, meant
 from scrubjay.write.forget import purge as purge_everywhere
 from scrubjay.write.index import Index
+from scrubjay.write.later import Later
 from scrubjay.write.prepare import Changes, Telling, Tellings, Told
+from scrubjay.write.redact import reason_of
 from scrubjay.write.remember import Writer
 from scrubjay.write.transfer import export_lines, import_lines
 from scrubjay.write.uses import Uses
@@ -43,8 +53,6 @@ Memories: TypeAlias = list[Memory]  # `list` is a verb below, and would hide the
 Id: TypeAlias = UUID | str
 Ids: TypeAlias = Sequence[UUID | str]
 
-MOST_BUDGET = 1_000_000
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
@@ -52,19 +60,40 @@ class Parts:
 
     stores: Stores
     index: Index
+    events: Events
     redactor: Redactor | None
     tokens: Callable[[], Tokens]
     clock: Clock
+    working: Working
     names: Mapping[str, str]
     """How `stats` calls the stores and the model."""
     bytes_on_disk: Callable[[], int | None] = lambda: None
+    inspected: Mapping[str, Inspected] = field(default_factory=dict)
+    """The stores that say how they are set up."""
+    probes: Mapping[str, Probe] = field(default_factory=dict)
+    """Whom to ask whether `records`, `vectors`, `embedder` and others are there; those of this process are left out."""
+    working_source: Source = "both"
+    """Where the messages of a session are read unless a caller says otherwise."""
+    works: Works | None = None
+    """What consolidation needs beside the stores; None where nothing is consolidated."""
+    policy: Policy = field(default_factory=Policy)
+    archive: Path | None = None
+    """The folder for archived episodes; None where there is none."""
+    workspace: WorkspaceRules = field(default_factory=WorkspaceRules)
+    """Whether workspace memory is on, and how much of a job it keeps."""
+    later: Later = field(default_factory=Later)
+    """Where work is left by those who must not wait."""
+    grown: dict[tuple[Scope, str], tuple[int, datetime]] = field(default_factory=dict)
+    """The bytes kept for each repository that this process wrote to, and when they were last counted."""
+    chat: Chat | None = None
+    """A language model that may improve what is distilled; None without one."""
     is_open: Event = field(default_factory=Event)
     writer: Writer = field(init=False)
     uses: Uses = field(init=False)
 
     def __post_init__(self) -> None:
         records = self.stores.records
-        writer = Writer(records=records, index=self.index, redactor=self.redactor, clock=self.clock)
+        writer = Writer(records=records, index=self.index, redactor=self.redactor, events=self.events, clock=self.clock)
         object.__setattr__(self, "writer", writer)
         object.__setattr__(self, "uses", Uses(records, self.clock))
 
@@ -93,6 +122,7 @@ class Core:
     ) -> list[Remembered]:
         """Remember many things: texts, or dicts with `content` and details. All are checked before any is written."""
         scope = self.scoped(where)
+        check_several("items", items)
         return await self.parts.writer.remember(list(items), scope, progress=progress)
 
     async def update(self, id: Id, **changes: Unpack[Changes]) -> Remembered:
@@ -144,29 +174,26 @@ class Core:
         scope = self.scoped(where)
         if [id is not None, key is not None, everything].count(True) != 1:
             raise InvalidInput("say what to forget: an id, a key, or everything=True, and just one of them")
-        ids = await self._meant(scope, id, key=key, purging=purge)
+        check_flag("purge", purge)
+        because = reason_of(reason, self.parts.redactor)
+        parts, named = self.parts, self._named(id) if id is not None else None
+        ids = await meant(scope, named, key=key, purging=purge, records=parts.stores.records, now=parts.clock())
         if not ids:
             raise NotFound(f"there is nothing to forget in {scope}: {key or id or 'it is empty'}")
+        at = parts.clock()
         if purge:
-            now, versions = self.parts.clock(), not everything
-            return await purge_everywhere(scope, ids, stores=self.parts.stores, at=now, versions=versions)
+            return await purge_everywhere(
+                scope, ids, stores=parts.stores, index=parts.index, events=parts.events, at=at, versions=not everything
+            )
         return await forget(
-            scope, ids, stores=self.parts.stores, index=self.parts.index, at=self.parts.clock(), because=reason
+            scope, ids, stores=parts.stores, index=parts.index, events=parts.events, at=at, because=because
         )
 
-    async def _meant(self, scope: Scope, id: Id | Ids | None, *, key: str | None, purging: bool) -> list[UUID]:
-        """The ids of what the scope holds and the caller means: also past versions when they are to be purged."""
-        if id is not None:
-            asked = [id] if isinstance(id, str | UUID) else id
-            found = await self.parts.stores.records.get(scope, [id_of(one, self.tenant) for one in asked])
-            return [one.id for one in found if scope.holds(one.scope) and (purging or one.superseded_at is None)]
-        meant = Filter(scope=scope, reach="holds", key=key, history=True)
-        return [
-            memory.id
-            async for batch in self.parts.stores.records.scan(meant, now=self.parts.clock())
-            for memory in batch
-            if purging or memory.superseded_at is None
-        ]
+    def _named(self, id: Id | Ids) -> "list[UUID]":
+        if isinstance(id, str | UUID):
+            return [id_of(id, self.tenant)]
+        check_several("id", id)
+        return [id_of(one, self.tenant) for one in id]
 
     # Reading
 
@@ -199,20 +226,50 @@ class Core:
             self.parts.uses.count(asked.filter.scope, [hit.memory.id for hit in hits])
         return hits
 
-    async def context(self, query: str, *, budget: int = 1_000, limit: int = 30, **narrow: Unpack[Narrow]) -> Context:
-        """Assemble what an agent should know, as text of at most `budget` tokens: what always holds, then what fits."""
-        check_whole("budget", budget, least=1, most=MOST_BUDGET)
+    async def context(
+        self,
+        query: str,
+        *,
+        budget: int | None = None,
+        limit: int = 30,
+        sections: Sequence[Section] | None = None,
+        as_: Form | None = None,
+        **narrow: Unpack[Narrow],
+    ) -> Context:
+        """Assemble what an agent should know, in at most `budget` tokens: what always holds, what fits, what just was.
+
+        `sections` are any of facts, tasks, workspace, episodes, notes and working, and `as_` is markdown, xml or
+        messages. What is left out is as `shape_context` says for the scope, or else 1,000 tokens of all, as Markdown.
+        """
         asked = Query(text=query, filter=self.filtered(narrow, "sees"), limit=limit)
         assembled = await context(
             asked,
-            budget,
+            shape_from(budget, sections, as_),
             stores=self.parts.stores,
             serving=self.parts.serving,
+            working=self.parts.working if self.parts.working_source != "records" else None,
             tokens=self.parts.tokens(),
             now=self.parts.clock(),
         )
         self.parts.uses.count(asked.filter.scope, [item.memory.id for item in assembled.items])
         return assembled
+
+    async def shape_context(
+        self,
+        *,
+        budget: int | None = None,
+        sections: Sequence[Section] | None = None,
+        as_: Form | None = None,
+        **where: Unpack[Where],
+    ) -> ContextShape:
+        """Keep how contexts should be in this scope: for an agent, a user, a project. Returns what holds there now.
+
+        `context` asks for it when its caller leaves something open; the narrowest scope that decides it counts. What is
+        None stays open. Shaping again replaces what was kept here.
+        """
+        scope, shape = self.scoped(where), shape_from(budget, sections, as_)
+        await self.remember(str(shape), kind=SHAPE_KIND, key=SHAPE_KEY, data=shape.kept_in(scope), **where)
+        return await shape_of(scope, stores=self.parts.stores, now=self.parts.clock())
 
     async def get(self, id: Id, **where: Unpack[Where]) -> Memory:
         """Return one memory, in whatever state it is. Raises NotFound when the scope does not see it."""
@@ -262,6 +319,7 @@ class Core:
             vectors=await self.parts.stores.vectors.count(active) if active is not None else 0,
             generations=tuple(generations),
             bytes_on_disk=self.parts.bytes_on_disk(),
+            texts=self.parts.index.counts(),
             **self.parts.names,
         )
 
@@ -280,8 +338,18 @@ class Core:
             records=self.parts.stores.records,
             index=self.parts.index,
             redactor=self.parts.redactor,
+            events=self.parts.events,
+            clock=self.parts.clock,
             progress=progress,
         )
+
+    def subscribe(self, name: str, handler: Handler, **where: Unpack[Where]) -> Callable[[], None]:
+        """Call the handler, beside the work, with each event of this name that the scope sees; returns how to stop.
+
+        Names are `memory.stored`, `memory.*` or `*`. With Redis configured, events of other processes come too. One may
+        be lost, and a handler that fails is logged: what has to be true belongs in the stores. Needs no `await`.
+        """
+        return self.parts.events.subscribe(name, handler, scope=self.scoped(where))
 
     @property
     def tenant(self) -> str:
@@ -300,6 +368,7 @@ class Core:
     ) -> Memories:
         """List the memories inside the scope as they were stored; `after` is the last id of the page before."""
         check_whole("limit", limit, least=1, most=10_000)
+        check_listed(order)
         known = id_of(after, self.tenant) if after is not None else None
         return await self.parts.stores.records.find(
             self.filtered(narrow, "holds"), now=self.parts.clock(), limit=limit, order=order, after=known

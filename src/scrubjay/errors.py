@@ -13,6 +13,7 @@ ScrubjayError
     │   ├── SchemaTooNew     newer than this version                               503
     │   └── StoreDamaged     its integrity check failed                            503
     ├── EmbedderUnavailable  the embedding model                                   503
+    ├── ChatUnavailable      the language model                                    503
     └── Closed            the memory was closed already                            503
 """
 
@@ -83,6 +84,10 @@ class StoreDamaged(StoreUnavailable):
 
 class EmbedderUnavailable(Unavailable):
     """The embedding model cannot answer. Writes are kept and indexed later; recall works by words."""
+
+
+class ChatUnavailable(Unavailable):
+    """The language model cannot answer. Nothing waits for it: summaries are made of what was said, word for word."""
 
 
 class Closed(Unavailable):

@@ -1,14 +1,28 @@
 """Scrubjay itself: the core verbs, the memories that are made of them, and what looks after it all."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Self
+from typing import Self, Unpack
 
 from scrubjay.core import Core, Parts
 from scrubjay.errors import EmbedderUnavailable, Unavailable
+from scrubjay.jobs.checkup import Checkup
+from scrubjay.jobs.consolidate import consolidate, steps_of
+from scrubjay.jobs.learn import Learning
+from scrubjay.jobs.probing import InProcess, look
 from scrubjay.jobs.runner import Runner
-from scrubjay.model import Generation, Scope
+from scrubjay.jobs.work import Work, background_worker, orders_of
+from scrubjay.memories.episodes import Episodes
+from scrubjay.memories.facts import Facts
+from scrubjay.memories.patterns import Patterns
+from scrubjay.memories.tasks import Tasks
+from scrubjay.memories.working import WorkingMemory
+from scrubjay.memories.workspace import Workspace
+from scrubjay.model import Finding, Generation, Health, Scope, Where
+from scrubjay.model.work import Consolidated, Policy, Step
+from scrubjay.ports import Probe
 from scrubjay.write.index import Progress
 
 
@@ -23,7 +37,18 @@ class Scrubjay(Core):
     ) -> None:
         super().__init__(parts=parts, tenant=tenant)
         self._prepare = prepare
-        self._runner = Runner(index=parts.index, uses=parts.uses) if background else None
+        learning = Learning(parts)
+        self._runner = (
+            Runner(
+                index=parts.index,
+                uses=parts.uses,
+                learning=learning,
+                probes=parts.probes,
+                worker=background_worker(self),
+            )
+            if background
+            else None
+        )
 
     # Opening and closing
 
@@ -31,20 +56,30 @@ class Scrubjay(Core):
         """Bring the store up to date and begin. `async with` does it for you."""
         await self._prepare()
         self.parts.is_open.set()
+        # What this process knows of the stores may be changed by another one.
+        self.parts.events.subscribe("generation.switched", lambda _event: self.parts.index.look_again())
+        self.parts.events.subscribe("memory.purged", lambda _event: self.parts.index.clear())
+        self.parts.later.open()
         if self._runner is not None:
             self._runner.start()
         return self
 
     async def close(self) -> None:
         """Finish what is under way and let go of everything. Safe to call twice."""
+        await self.parts.later.close()
         if self._runner is not None:
             await self._runner.stop()
         if self.parts.is_open.is_set():
             # A store that is gone takes the last uses with it; the rest is still let go of.
             with suppress(Unavailable):
                 await self.parts.uses.flush()
+        # While the memory is open still: a handler may want to read what it was told of.
+        await self.parts.events.shut()
         self.parts.is_open.clear()
         await self.parts.index.shut()
+        if self.parts.chat is not None:
+            await self.parts.chat.shut()
+        await self.parts.working.shut()
         await self.parts.stores.vectors.shut()
         await self.parts.stores.records.shut()
 
@@ -56,7 +91,61 @@ class Scrubjay(Core):
     ) -> None:
         await self.close()
 
+    # The memories
+
+    @property
+    def episodes(self) -> Episodes:
+        """What happened, in order: messages, observations, plans, results, negotiations."""
+        return Episodes(self)
+
+    @property
+    def facts(self) -> Facts:
+        """What is true, for whom, and since when."""
+        return Facts(self)
+
+    @property
+    def patterns(self) -> Patterns:
+        """Pattern memory: what went with success and failure, and what that says about the task at hand."""
+        return Patterns(self)
+
+    @property
+    def tasks(self) -> Tasks:
+        """Task memory: have we done this before, and what worked?"""
+        return Tasks(self)
+
+    @property
+    def working(self) -> WorkingMemory:
+        """Working memory: the messages and the scratchpad of the session that is under way."""
+        return WorkingMemory(self)
+
+    @property
+    def workspace(self) -> Workspace:
+        """Workspace memory: what do we know about this code?"""
+        return Workspace(self)
+
+    @property
+    def work(self) -> Work:
+        """Consolidation, for whoever looks after it: status, what is parked, archives."""
+        return Work(self)
+
     # Looking after it
+
+    async def consolidate(
+        self,
+        *,
+        steps: Sequence[Step] | Step | None = None,
+        dry_run: bool = False,
+        policy: Policy | None = None,
+        **where: Unpack[Where],
+    ) -> Consolidated:
+        """Turn sessions into knowledge and keep the memory tidy, inside the scope; say what each step did.
+
+        Drains sessions into episodes, distills these into summaries and facts, learns patterns, indexes what waits,
+        expires, decays, archives and prunes: all of it, or only some `steps`. With `dry_run` nothing is changed, and
+        `planned` says what would be and why. `policy` takes the place of the one that was configured. Safe to repeat.
+        """
+        orders = orders_of(self, policy=policy, within=self.scoped(where), dry_run=dry_run)
+        return await consolidate(orders, steps_of(steps))
 
     async def reindex(
         self, progress: Progress | None = None, *, rebuild: bool = False, adopt: bool = False, words: bool = False
@@ -64,6 +153,7 @@ class Scrubjay(Core):
         """Index what waits; `rebuild`: everything anew; `adopt`: also when the configured model was replaced before."""
         if words:
             return await self.parts.stores.texts.rebuild()
+        await self.parts.index.hold()
         if rebuild:
             await self.parts.index.rebuild()
         return await self.parts.index.drain(progress, adopt=adopt)
@@ -86,11 +176,39 @@ class Scrubjay(Core):
             serving = await self.parts.index.serving()
         except EmbedderUnavailable as error:
             return [*faults, str(error)]
-        if embedder is not None and (serving is None or serving.generation.identity != embedder.identity):
+        if fault := await self.parts.index.fault():
+            return [*faults, fault]
+        if serving is not None and serving.is_fallback:
+            faults.append(f"the configured model cannot answer, and {serving.embedder.identity} stands in for it")
+        elif embedder is not None and (serving is None or serving.generation.identity != embedder.identity):
             faults.append(
                 f"the configured model {embedder.identity} is not the one that answers: run `scrubjay reindex --adopt`"
             )
         return faults
+
+    async def examine(self, progress: Progress = lambda _done, _total: None, *, fix: bool = False) -> "list[Finding]":
+        """Look everything over: versions, settings, integrity, and whether records, words and vectors agree.
+
+        With `fix`, put right what can be without loss: indexes, marks without vectors, vectors without a record, and
+        files that no memory holds.
+        """
+        parts = self.parts
+        checkup = Checkup(stores=parts.stores, index=parts.index, inspected=parts.inspected, fix=fix, progress=progress)
+        return await checkup.run()
+
+    async def health(self) -> Health:
+        """Ask every store and model whether it is there, within seconds. Answers also while some or all are not."""
+        parts = self.parts
+        asked: dict[str, Probe] = {"records": InProcess(), "vectors": InProcess(), **parts.probes}
+        found = await asyncio.gather(
+            *(look(part, probe, name=parts.names.get(part, part)) for part, probe in asked.items())
+        )
+        stores = dict(zip(asked, found, strict=True))
+        pending = None
+        if parts.is_open.is_set() and stores["records"].state == "up":
+            with suppress(Unavailable):
+                pending = await parts.index.backlog()
+        return Health(stores=stores, pending=pending)
 
     def for_tenant(self, tenant: str) -> "Scrubjay":
         """The same memory for another tenant. It lives and closes with this one."""

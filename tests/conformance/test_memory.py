@@ -3,7 +3,15 @@
 import pytest
 
 from scrubjay.backends.memory import MemoryStore, MemoryVectors
-from scrubjay.testing import EmbedderSuite, GenerationsSuite, RecordsSuite, TextsSuite, ToyEmbedder, VectorsSuite
+from scrubjay.testing import (
+    EmbedderSuite,
+    GenerationsSuite,
+    KeepingSuite,
+    RecordsSuite,
+    TextsSuite,
+    ToyEmbedder,
+    VectorsSuite,
+)
 
 
 class InMemory:
@@ -16,7 +24,7 @@ class TestMemoryRecords(InMemory, RecordsSuite):
     pass
 
 
-class TestMemoryGenerations(InMemory, GenerationsSuite):
+class TestMemoryGenerations(InMemory, GenerationsSuite, KeepingSuite):
     pass
 
 

@@ -7,15 +7,15 @@ import sys
 import numpy as np
 import pytest
 from sqlalchemy import text
-from vector_twins import congruence_of_vectors
 
+from scrubjay.backends.memory import MemoryVectors
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.vectors import pgvector_tables as tables
 from scrubjay.backends.vectors.pgvector import PgVectors
 from scrubjay.errors import InvalidInput, Misconfigured, StoreUnavailable
 from scrubjay.model import Filter, Scope, new_id
-from scrubjay.testing import NOW, VectorsSuite, a_scope
+from scrubjay.testing import NOW, VectorsSuite, a_scope, congruence_of_vectors
 from scrubjay.testing.vectors import HERE, an_entry, assert_nearest, directions, entries_of, ids_of
 
 
@@ -109,13 +109,8 @@ async def with_graph(engine, *, tenant="default"):
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_random_operations_give_the_answers_of_the_reference(opened, seed):
-    await congruence_of_vectors(opened(), seed)
-
-
-@pytest.mark.parametrize("seed", range(3))
 async def test_random_operations_give_the_answers_of_the_reference_with_graphs(opened, seed):
-    await congruence_of_vectors(Settled(opened(exact_up_to=20, breadth=1_000)), seed)
+    await congruence_of_vectors(MemoryVectors(), Settled(opened(exact_up_to=20, breadth=1_000)), seed)
 
 
 # Graphs

@@ -21,7 +21,7 @@ from scrubjay.backends.vectors.qdrant import QdrantVectors, server
 from scrubjay.backends.vectors.qdrant.place import Place
 from scrubjay.errors import Closed, Conflict, InvalidInput, Misconfigured, StoreUnavailable
 from scrubjay.model import Filter, Scope
-from scrubjay.testing import NOW, PortableVectorsSuite, VectorsSuite, a_scope
+from scrubjay.testing import NOW, ListedSuite, PortableVectorsSuite, VectorsSuite, a_scope
 from scrubjay.testing.vectors import HERE, ROUNDING, an_entry, assert_nearest, directions, entries_of, ids_of
 from services import Qdrant, free_port
 
@@ -121,7 +121,7 @@ async def vectors(own, protocol):
         yield vectors
 
 
-class TestOverRest(VectorsSuite, PortableVectorsSuite):
+class TestOverRest(VectorsSuite, PortableVectorsSuite, ListedSuite):
     @pytest.fixture
     async def vectors(self, own):
         async with opened(own.at("rest")) as vectors:
@@ -134,7 +134,7 @@ class TestOverRest(VectorsSuite, PortableVectorsSuite):
             yield other
 
 
-class TestOverGrpc(VectorsSuite, PortableVectorsSuite):
+class TestOverGrpc(VectorsSuite, PortableVectorsSuite, ListedSuite):
     @pytest.fixture
     async def vectors(self, own):
         async with opened(own.at("grpc")) as vectors:

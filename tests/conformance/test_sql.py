@@ -9,7 +9,7 @@ from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.sql.records import SqlRecords
 from scrubjay.backends.sql.texts import SqlTexts
 from scrubjay.model import Scope
-from scrubjay.testing import GenerationsSuite, RecordsSuite, TextsSuite, congruence
+from scrubjay.testing import GenerationsSuite, KeepingSuite, RecordsSuite, TextsSuite, congruence
 from scrubjay.testing.texts import found
 from scrubjay.testing.values import a_memory, told
 
@@ -88,7 +88,7 @@ class TestSqliteRecords(OnSqlite, RecordsSuite):
     pass
 
 
-class TestSqliteGenerations(OnSqlite, GenerationsSuite):
+class TestSqliteGenerations(OnSqlite, GenerationsSuite, KeepingSuite):
     pass
 
 
@@ -106,7 +106,7 @@ class TestPostgresRecords(OnPostgres, RecordsSuite):
     pass
 
 
-class TestPostgresGenerations(OnPostgres, GenerationsSuite):
+class TestPostgresGenerations(OnPostgres, GenerationsSuite, KeepingSuite):
     pass
 
 

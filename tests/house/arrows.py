@@ -25,8 +25,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "models": INNER,
     "wiring": (*CORE, "settings", "sync", "backends", "models"),
     "doors": ("errors", "model", "service", "sync", "settings", "wiring"),
-    "adapters": ("errors", "model", "service", "sync"),
-    "testing": (*INNER, "write"),
+    "adapters": ("errors", "logs", "model", "memories", "service", "sync"),
+    "testing": (*INNER, "write", "read", "core", "memories"),
 }
 """Every room, and the other rooms it may import from. A room always may import from itself."""
 

@@ -6,18 +6,30 @@ from functools import cache, partial
 
 import psycopg
 import pytest
+from psycopg import sql
 
+from scrubjay.backends.events import LocalEvents
 from scrubjay.backends.memory import MemoryStore, MemoryVectors
+from scrubjay.backends.memory.blobs import MemoryBlobs
+from scrubjay.backends.memory.leases import MemoryLeases, MemoryWorklog
+from scrubjay.backends.memory.upkeep import MemoryUpkeep
+from scrubjay.backends.memory.working import MemoryWorking
+from scrubjay.backends.sql.blobs import SqlBlobs
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.generations import SqlGenerations
+from scrubjay.backends.sql.leases import SqlLeases
 from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.sql.records import SqlRecords
 from scrubjay.backends.sql.texts import SqlTexts
+from scrubjay.backends.sql.upkeep import SqlUpkeep
+from scrubjay.backends.sql.working import SqlWorking
+from scrubjay.backends.sql.worklog import SqlWorklog
 from scrubjay.backends.vectors.embedded import EmbeddedVectors
 from scrubjay.core import Parts
 from scrubjay.errors import EmbedderUnavailable, StoreUnavailable
+from scrubjay.model.work import Policy
 from scrubjay.models.tokens import tokens_of
-from scrubjay.ports import Stores
+from scrubjay.ports import Stores, Works
 from scrubjay.service import Scrubjay
 from scrubjay.testing import Ticking, ToyEmbedder
 from scrubjay.write.index import Index
@@ -62,19 +74,29 @@ class Setup:
         self.url = url
         self.clock = Ticking()
         self._closing = closing
-        self._shared = (MemoryStore(), MemoryVectors()) if name == "memory" else None
+        self._shared = (MemoryStore(), MemoryVectors(), MemoryBlobs()) if name == "memory" else None
+        self._working = MemoryWorking()
+        self._works = in_memory(self._shared[0]) if self._shared is not None else None
+        self.policy = Policy()
+        self.archive = None
 
     async def open(self, *, embedder=None, words_only=False, models=(), vectors=None, redactor=True, tenant="default"):
         """Open it with this model; `models` are those that an older generation can be asked with."""
         embedder = None if words_only else embedder or ToyEmbedder()
-        stores, prepare = self._stores(vectors or (lambda engine: engine))
+        stores, working, works, prepare = self._stores(vectors or (lambda engine: engine))
         known = {model.identity: model for model in models}
+        events = LocalEvents()
         parts = Parts(
             stores=stores,
-            index=Index(stores=stores, embedder=embedder, reopen=known.get, clock=self.clock),
+            index=Index(stores=stores, embedder=embedder, reopen=known.get, events=events, clock=self.clock),
+            events=events,
             redactor=SecretRedactor() if redactor else None,
             tokens=tokens,
             clock=self.clock,
+            working=working,
+            works=works,
+            policy=self.policy,
+            archive=self.archive,
             names={"records": self.url, "embedder": "toy"},
         )
         jay = Scrubjay(parts=parts, tenant=tenant, prepare=prepare, background=False)
@@ -82,16 +104,23 @@ class Setup:
 
     def _stores(self, wrapped):
         if self._shared is not None:
-            store, engine = self._shared
-            return Stores(records=store, generations=store, texts=store, vectors=wrapped(engine)), _nothing
+            store, engine, blobs = self._shared
+            stores = Stores(records=store, generations=store, texts=store, vectors=wrapped(engine), blobs=blobs)
+            return stores, self._working, self._works, _nothing
         database = Database(self.url)
         stores = Stores(
             records=SqlRecords(database),
             generations=SqlGenerations(database),
             texts=SqlTexts(database),
             vectors=wrapped(EmbeddedVectors(database)),
+            blobs=SqlBlobs(database),
         )
-        return stores, partial(migrate, database)
+        works = Works(leases=SqlLeases(database), log=SqlWorklog(database), upkeep=SqlUpkeep(database))
+        return stores, SqlWorking(database), works, partial(migrate, database)
+
+
+def in_memory(store):
+    return Works(leases=MemoryLeases(), log=MemoryWorklog(), upkeep=MemoryUpkeep(store))
 
 
 async def _nothing():
@@ -108,9 +137,14 @@ def emptied_postgres(fresh_postgres):
             with psycopg.connect(kept()) as connection:
                 if connection.execute("SELECT to_regclass('memories')").fetchone()[0] is not None:
                     connection.execute(
-                        "TRUNCATE memories, scopes, lineage, generations, vectors, texts RESTART IDENTITY"
+                        "TRUNCATE memories, scopes, lineage, generations, vectors, texts, blobs, "
+                        "work_runs, work_leases RESTART IDENTITY CASCADE"
                     )
+                    connection.execute("DELETE FROM counters WHERE name LIKE '%:%'")
                     connection.execute("UPDATE counters SET value = 0")
+                named = "SELECT relname FROM pg_class WHERE relname ~ '^vectors_g[0-9]+$' AND relkind = 'r'"
+                for (name,) in connection.execute(named).fetchall():
+                    connection.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(name)))
             return kept()
 
         yield emptied

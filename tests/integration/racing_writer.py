@@ -27,6 +27,19 @@ def race(jay: SyncScrubjay, name: str, many: int) -> None:
         jay.remember(f"value {step} of {name}", key="city", user="anna")
 
 
+def maintain(jay: SyncScrubjay, name: str, many: int) -> None:
+    """Tell values of one fact, boost another one as often, and try to be the first to tell a third."""
+    boosted = jay.facts.get_by_key("fact:boosted", user="anna")
+    for step in range(many):
+        jay.facts.store(f"value {step} of {name}", key="fact:city", user="anna")
+        jay.facts.boost_importance(boosted.id, 1 / 128)
+        try:
+            jay.facts.store(f"first was {name}", key=f"fact:first-{step}", user="anna", insert_only=True)
+            tell("won")
+        except Conflict:
+            continue
+
+
 def say(jay: SyncScrubjay, name: str, many: int) -> None:
     """Tell turns of one session, and something that everybody tells."""
     for step in range(many):
@@ -70,7 +83,9 @@ def main() -> None:
         started.append(os.fork())
         if started[-1] == 0:
             with opened(url) as jay:
-                {"race": race, "say": say, "correct": correct, "answer": answer}[what](jay, f"p{number}", int(many))
+                {"race": race, "maintain": maintain, "say": say, "correct": correct, "answer": answer}[what](
+                    jay, f"p{number}", int(many)
+                )
             return
     statuses = [os.waitpid(process, 0)[1] for process in started]
     tell("done" if not any(statuses) else f"failed {statuses}")

@@ -1,5 +1,6 @@
 """Faults are planted behind the back of a memory on real stores: each is found with its remedy, and put right once."""
 
+import asyncio
 from contextlib import asynccontextmanager
 from uuid import uuid4
 
@@ -7,6 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from scrubjay.backends.redis.inspection import RedisInspection
+from scrubjay.backends.sql.blob_inspection import BlobInspection
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.inspection import SqlInspection
 from scrubjay.backends.sql.migrate import migrate
@@ -15,6 +17,8 @@ from scrubjay.backends.vectors.pgvector_inspection import PgInspection
 from scrubjay.backends.vectors.qdrant import QdrantVectors
 from scrubjay.errors import StoreUnavailable
 from scrubjay.jobs.checkup import PAGE
+from scrubjay.model import Scope, new_id
+from scrubjay.ports import Blob, Room
 from scrubjay.settings import read_settings
 from scrubjay.testing import ToyEmbedder
 from scrubjay.testing.vectors import an_entry, directions
@@ -105,6 +109,97 @@ async def test_vectors_that_cannot_be_asked_are_a_finding_and_no_failure(tmp_pat
         found = {one.about: one for one in await jay.examine()}
         assert found["integrity"].remedy == ""
         assert "127.0.0.1:9" in found["vectors"].remedy
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def records(request, tmp_path):
+    """Where records are, on both dialects in turn."""
+    sqlite = request.param == "sqlite"
+    return f"sqlite:///{tmp_path}/scrubjay.db" if sqlite else request.getfixturevalue("postgres_database")()
+
+
+@asynccontextmanager
+async def files_of(records):
+    """A memory of the tenant with one memory, its blobs, and who looks them over without waiting long."""
+    async with opened({"records": records}) as jay:
+        told = await jay.remember("Finished the parser")
+        database = Database(records)
+        yield jay.parts.stores.blobs, told.id, BlobInspection(database, patience=0.1)
+        await database.shut()
+
+
+SCOPE = Scope(tenant="default")
+
+
+async def test_sound_files_are_counted(records):
+    async with files_of(records) as (blobs, owner, inspection):
+        await blobs.keep(SCOPE, owner, [Blob(b"one"), Blob(b"three")])
+        [found] = await inspection.inspect(fix=True)
+        assert (found.said, found.remedy) == ("2 files of 8 bytes, every one as it was stored", "")
+    async with opened({"records": records}) as jay:
+        assert "2 files of 8 bytes, every one as it was stored" in [one.said for one in await jay.examine()]
+
+
+async def test_files_of_a_memory_that_is_gone_are_deleted_unless_another_holds_them(records):
+    async with files_of(records) as (blobs, owner, inspection):
+        await blobs.keep(SCOPE, owner, [Blob(b"shared")])
+        await blobs.keep(SCOPE, new_id(), [Blob(b"shared"), Blob(b"alone")])
+        said = "files are held by 1 memory that is not there"
+        assert faults(await inspection.inspect()) == [("kept files", said)]
+        assert await blobs.room(SCOPE) == Room(blobs=2, bytes=11, stored=11)
+        [found] = await inspection.inspect(fix=True)
+        assert (found.said, found.fixed) == (said, "1 file deleted")
+        assert await blobs.held(SCOPE, [owner]) == {owner: (Blob(b"shared").hash,)}
+        assert await blobs.get(SCOPE, [Blob(b"shared").hash, Blob(b"alone").hash]) == {Blob(b"shared").hash: b"shared"}
+        assert fixed(await inspection.inspect(fix=True)) == []
+
+
+async def test_files_that_are_stored_before_their_memory_are_left_alone(records):
+    async with opened({"records": records}) as jay:
+        owner = new_id()
+        await jay.parts.stores.blobs.keep(SCOPE, owner, [Blob(b"on its way")])
+        database = Database(records)
+        looking = asyncio.create_task(BlobInspection(database, patience=1).inspect(fix=True))
+        await asyncio.sleep(0.3)
+        await jay.remember("And here is the memory", id=owner)
+        assert fixed(await looking) == []
+        assert await jay.parts.stores.blobs.held(SCOPE, [owner]) == {owner: (Blob(b"on its way").hash,)}
+        await database.shut()
+
+
+async def test_files_that_nobody_holds_are_deleted_and_what_builds_on_them_stays(records):
+    lines = [f"line {place}\n" for place in range(300)]
+    first = Blob("".join(lines).encode())
+    second = Blob("".join([*lines, "more\n"]).encode(), base=first.hash)
+    async with files_of(records) as (blobs, owner, inspection):
+        await blobs.keep(SCOPE, owner, [first])
+        await blobs.keep(SCOPE, owner, [second])
+        await run_on(
+            records, f"DELETE FROM blob_holders WHERE blob = (SELECT number FROM blobs WHERE hash = '{first.hash}')"
+        )
+        assert faults(await inspection.inspect()) == [("kept files", "1 file that no memory holds")]
+        assert fixed(await inspection.inspect(fix=True)) == [("kept files", "1 file that no memory holds")]
+        assert await blobs.get(SCOPE, [first.hash, second.hash]) == {second.hash: second.content}
+        assert faults(await inspection.inspect()) == []
+
+
+async def test_damaged_files_are_named_with_what_holds_them(records):
+    lines = [f"line {place}\n" for place in range(300)]
+    first = Blob("".join(lines).encode())
+    second = Blob("".join([*lines, "more\n"]).encode(), base=first.hash)
+    sound = Blob(b"sound")
+    async with files_of(records) as (blobs, owner, inspection):
+        await blobs.keep(SCOPE, owner, [sound, first])
+        await blobs.keep(SCOPE, owner, [second])
+        changed = "x'0102'" if records.startswith("sqlite") else "'\\x0102'"
+        await run_on(records, f"UPDATE blobs SET body = {changed} WHERE hash = '{first.hash}'")
+        found = await inspection.inspect(fix=True)
+        # What builds on a damaged one is damaged too.
+        assert [one.said for one in found] == [
+            f"file {blob.hash[:12]}… of tenant default is damaged, held by {owner}" for blob in (first, second)
+        ]
+        assert all("restore a backup" in one.remedy for one in found)
+        assert await blobs.get(SCOPE, [sound.hash]) == {sound.hash: b"sound"}
 
 
 async def run_on(url, *statements):

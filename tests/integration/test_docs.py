@@ -80,7 +80,7 @@ def servers(postgres_database, server_url, redis_url):
         "postgresql://localhost/scrubjay": postgres_database,
         "qdrant://localhost:6333": lambda: f"qdrant://{urlsplit(server_url('qdrant')).netloc}?prefix={uuid.uuid4()}",
         "redis://localhost:6379": lambda: redis_url,
-        "chroma://localhost:8000": lambda: f"chroma://{urlsplit(server_url('chroma')).netloc}",
+        "chroma://localhost:8000": lambda: f"chroma://{urlsplit(server_url('chroma')).netloc}?prefix={uuid.uuid4()}",
     }
 
 

@@ -7,7 +7,11 @@ from pathlib import Path
 
 import pytest
 
+import fetch
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+NEEDS = {"langgraph_agent.py": "langgraph"}
+"""Examples that use what the development install does not have."""
 
 SHOWS = {
     "quickstart.py": [
@@ -26,6 +30,26 @@ SHOWS = {
         "My hive has 40,000 bees and stands in Lisbon",
         "Jay: You told me: Please answer in short sentences",
     ],
+    "langgraph_agent.py": [
+        "Ada: I prefer short answers, with the command first.\nJay: Noted.",
+        "(drain: 6 messages, 1 sessions; distill: 1 summaries, 2 facts, 1 sessions)",
+        "Jay: You told me: The staging database is called heron and runs on port 5544.",
+        "Jay: You told me: From now on always name the ticket in the commit message",
+    ],
+    "record_jobs_threads.py": [
+        "SHOP-3 failed: this one fails",
+        "SHOP-2: Count the articles of a cart (shop-2.py)",
+        "2 written, 1 skipped, 0 dropped",
+    ],
+    "record_jobs_asyncio.py": [
+        "['fixed', 'fixed']",
+        "follow small: articles.sort(key=lambda article: article.price)",
+        "not large; is it advice? False",
+    ],
+    "record_jobs_celery.py": [
+        "celery-0: Translate the page welcome, welcome.de.md is fresh",
+        "celery-1: Translate the page imprint, imprint.de.md is fresh",
+    ],
     "many_processes.py": [
         "60 events from 3 processes",
         "1 fact that all of them told",
@@ -41,10 +65,11 @@ def test_every_example_is_run():
 @pytest.mark.parametrize("name", SHOWS)
 def test_an_example(name, tmp_path):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}
+    extra = {"PYTHONPATH": str(fetch.packages_apart(NEEDS[name]))} if name in NEEDS else {}
     done = subprocess.run(
         [sys.executable, str(EXAMPLES / name)],
         cwd=tmp_path,
-        env=environment | {"SCRUBJAY_HOME": str(tmp_path / "home")},
+        env=environment | {"SCRUBJAY_HOME": str(tmp_path / "home"), **extra},
         capture_output=True,
         text=True,
         timeout=120,

@@ -16,10 +16,17 @@ from whole_store import CountingEmbedder, blocking, filled, told_by
 
 from scrubjay.backends.sql.carry import SqlPortable
 from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.migrate import migrate
+from scrubjay.backends.sql.schema import metadata
+from scrubjay.backends.vectors.chroma import ChromaVectors
 from scrubjay.backends.vectors.embedded import EmbeddedVectors
+from scrubjay.backends.vectors.pgvector import PgVectors
 from scrubjay.backends.vectors.qdrant import QdrantVectors
-from scrubjay.errors import Conflict, InvalidInput, Misconfigured, SchemaOutdated, StoreUnavailable
+from scrubjay.errors import Conflict, InvalidInput, Misconfigured, SchemaOutdated, StoreDamaged, StoreUnavailable
+from scrubjay.model import Scope, new_id
+from scrubjay.ports import Blob
 from scrubjay.testing import ToyEmbedder
+from scrubjay.testing.vectors import directions, entries_of
 from scrubjay.wiring import move_stores
 
 
@@ -32,13 +39,14 @@ def alike(seen):
     return {name: sorted(one for _, one in answer) if name[-1] == "hybrid" else answer for name, answer in seen.items()}
 
 
-async def contents(url):
-    """Every row and every vector, to the last bit."""
+async def contents(url, made=EmbeddedVectors):
+    """Every row, every vector, every blob and every session, to the last bit."""
     database = Database(url)
-    engine = EmbeddedVectors(database)
+    engine = made(database)
     async with SqlPortable(database).still() as still:
-        rows = [memory async for _, page in still.rows() for memory in page]
+        pieces = [piece async for piece in still.pieces()]
         outline = await still.outline()
+    rows = [memory for piece in pieces for memory in piece.memories]
     entries = {
         generation.number: [
             (entry, entry.vectors.tobytes())
@@ -48,7 +56,9 @@ async def contents(url):
     }
     await engine.shut()
     await database.shut()
-    return rows, outline, entries
+    blobs = [whole for piece in pieces for whole in piece.blobs]
+    sessions = [whole for piece in pieces for whole in piece.sessions]
+    return rows, outline, entries, blobs, sessions
 
 
 async def test_there_and_back_is_the_same(new_setup):
@@ -67,18 +77,50 @@ async def test_there_and_back_is_the_same(new_setup):
     assert there.carried == again.carried
     assert there.carried.memories == len(everything[0])
     assert dict(there.carried.tenants) == everything[1].tenants
+    assert dict(there.carried.blobs) == everything[1].blobs == {"default": 9, "other": 9}
+    assert dict(there.carried.sessions) == everything[1].sessions == {"default": 3, "other": 3}
     assert there.carried.vectors == {1: len(everything[2][1]), 2: len(everything[2][2])}
     assert len(everything[2][1]) > 1400
 
 
-async def test_vectors_go_to_qdrant_and_back(new_setup, qdrant_url):
+async def test_there_and_back_by_pgvector_is_the_same(new_setup):
+    """Both engines keep half floats, so nothing is rounded on the way."""
+    old, server, back = new_setup("sqlite"), new_setup("postgresql"), new_setup("sqlite")
+    await filled(old, more=600)
+    back.clock.now = old.clock.now
+    before = await told_by(old)
+    everything = await contents(old.url)
+    there = await blocking(move_stores, source=old.url, target=server.url, target_vectors="pgvector:")
+    assert await contents(server.url, PgVectors) == everything
+    again = await blocking(move_stores, source=server.url, source_vectors="pgvector:", target=back.url)
+    assert await told_by(back) == before
+    assert await contents(back.url) == everything
+    assert there.carried == again.carried
+    assert there.carried.vectors == {1: len(everything[2][1]), 2: len(everything[2][2])}
+
+
+async def test_pgvector_that_holds_something_is_refused(new_setup):
+    old, server = new_setup("sqlite"), new_setup("postgresql")
+    await filled(old)
+    database = Database(server.url)
+    await migrate(database)
+    engine = PgVectors(database)
+    await engine.upsert(2, entries_of(directions(3)))
+    with pytest.raises(Conflict, match="holds 3 memories in generation 2"):
+        await blocking(move_stores, source=old.url, target=server.url, target_vectors="pgvector:")
+    await engine.shut()
+    await database.shut()
+
+
+@pytest.mark.parametrize("kind", ["qdrant", "chroma"])
+async def test_vectors_go_to_a_server_of_their_own_and_back(new_setup, server_url, kind):
     old, new, back = (new_setup("sqlite") for _ in range(3))
     await filled(old, more=600)
     back.clock.now = old.clock.now
-    engine = f"{qdrant_url.replace('http://', 'qdrant://')}?prefix=test{uuid4().hex}"
+    engine = f"{server_url(kind).replace('http', kind, 1)}?prefix=test{uuid4().hex}"
     there = await blocking(move_stores, source=old.url, target=new.url, target_vectors=engine)
     again = await blocking(move_stores, source=new.url, source_vectors=engine, target=back.url)
-    cleaning = QdrantVectors(engine)
+    cleaning = (QdrantVectors if kind == "qdrant" else ChromaVectors)(engine)
     for number in (1, 2):
         await cleaning.drop(number)
     await cleaning.shut()
@@ -119,7 +161,7 @@ async def test_a_target_with_something_in_it_is_refused(new_setup):
     await filled(old)
     jay = await new.open()
     await jay.remember("Mine")
-    with pytest.raises(Conflict, match=r"holds 1 memories.*name an empty store"):
+    with pytest.raises(Conflict, match=r"holds 1 memory and.*name an empty store"):
         await blocking(move_stores, source=old.url, target=new.url)
     assert await jay.count() == 1
 
@@ -208,10 +250,66 @@ async def test_vectors_that_were_changed_on_the_way_are_found(new_setup, what):
         await blocking(move_stores, source=old.url, target=new.url, progress=meddle)
 
 
+@pytest.mark.parametrize(
+    "what",
+    [
+        "UPDATE blobs SET body = x'00', way = 'plain' WHERE number = 2",
+        "DELETE FROM blob_holders WHERE blob = 3",
+        "DELETE FROM blobs WHERE number = 3",
+        "UPDATE working_sessions SET ended_at = NULL",
+        "UPDATE working_messages SET body = replace(body, 'Message', 'Massage') WHERE position = 2",
+        "DELETE FROM working_scratch WHERE name = 'plan'",
+        "UPDATE working_detours SET body = NULL",
+    ],
+)
+async def test_a_file_or_a_session_that_was_changed_on_the_way_is_found(new_setup, what):
+    old, new = new_setup("sqlite"), new_setup("sqlite")
+    await filled(old)
+
+    def meddle(done, total):
+        if done == total // 2:
+            with closing(sqlite3.connect(path_of(new))) as connection, connection:
+                assert connection.execute(what).rowcount > 0
+
+    with pytest.raises((Conflict, StoreDamaged), match=r"not the same on both sides|not what was stored"):
+        await blocking(move_stores, source=old.url, target=new.url, progress=meddle)
+
+
+@pytest.mark.parametrize("kind", ["file", "session"])
+async def test_a_target_with_a_file_or_a_session_is_refused(new_setup, kind):
+    old, new = new_setup("sqlite"), new_setup("sqlite")
+    await filled(old)
+    jay = await new.open()
+    if kind == "file":
+        await jay.parts.stores.blobs.keep(Scope(), new_id(), [Blob(b"mine")])
+    else:
+        await jay.working.append("Hello", session="mine")
+    with pytest.raises(Conflict, match=f"holds 1 {kind} and"):
+        await blocking(move_stores, source=old.url, target=new.url)
+
+
+async def test_a_file_that_is_damaged_is_not_carried(new_setup):
+    old, new = new_setup("sqlite"), new_setup("sqlite")
+    await filled(old)
+    with closing(sqlite3.connect(path_of(old))) as connection, connection:
+        connection.execute("UPDATE blobs SET body = x'00', way = 'plain' WHERE number = 2")
+    with pytest.raises(StoreDamaged, match="not what was stored"):
+        await blocking(move_stores, source=old.url, target=new.url)
+
+
+def test_every_table_is_carried_or_made_again():
+    """A new table is truth or it is not: whoever adds one has to say which."""
+    carried = {"memories", "lineage", "scopes", "generations", "vectors", "blobs", "blob_holders"}
+    carried |= {"working_sessions", "working_messages", "working_scratch", "working_detours"}
+    carried |= {"work_troubles", "work_marks"}
+    left = {"counters", "work_leases", "work_runs"}
+    assert set(metadata.tables) == carried | left
+
+
 async def test_what_is_written_meanwhile_stays_behind(new_setup):
     old, new = new_setup("sqlite"), new_setup("sqlite")
     await filled(old, more=1100)
-    rows, _, _ = await contents(old.url)
+    rows, *_ = await contents(old.url)
 
     def meddle(done, total):
         if done == 500:
@@ -229,9 +327,38 @@ async def test_a_mark_without_vectors_is_not_carried(new_setup):
     with closing(sqlite3.connect(path_of(old))) as connection, connection:
         connection.execute("DELETE FROM vectors WHERE memory_id = (SELECT id FROM memories WHERE content = 'turn 1')")
     await blocking(move_stores, source=old.url, target=new.url)
-    rows, _, _ = await contents(new.url)
+    rows, *_ = await contents(new.url)
     assert next(row.generation for row in rows if row.content == "turn 1") is None
     assert {row.generation for row in rows if row.content == "turn 2"} == {2}
+
+
+@pytest.mark.parametrize("target", ["sqlite", "postgresql"])
+async def test_a_move_goes_on_from_any_piece(new_setup, target):
+    """Stopped after each piece in turn, of whatever kind, it carries on behind it and nothing comes twice."""
+    old, new = new_setup("sqlite"), new_setup(target)
+    await filled(old, more=480)
+
+    class Stop(BaseException):
+        pass
+
+    seen = []
+
+    def stop(done, total):
+        seen.append(done)
+        if len(seen) == 2 and done < total // 2:
+            seen.clear()
+            raise Stop
+
+    stops = 0
+    while True:
+        seen.clear()
+        try:
+            await blocking(move_stores, source=old.url, target=new.url, progress=stop)
+            break
+        except Stop:
+            stops += 1
+    assert stops == 3
+    assert await contents(new.url) == await contents(old.url)
 
 
 MOVER = "import sys; from scrubjay.wiring import move_stores; move_stores(source=sys.argv[1], target=sys.argv[2])"

@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import psycopg
 import pytest
 from sqlalchemy import select, text, update
 
-from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.database import MOST_PAUSE, Database
 from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.sql.places import PLACES_NAMED
 from scrubjay.backends.sql.records import SqlRecords
@@ -162,6 +163,7 @@ async def test_a_restarted_server_is_used_again_without_opening_anew(own_server)
     with pytest.raises(StoreUnavailable):
         await told(records, a_memory("Never stored"))
     own_server.resume()
+    await asyncio.sleep(MOST_PAUSE / 10)  # It is left alone for a moment, which was seldom doubled by now.
     assert await records.get(a_scope(), [stored.id]) == [stored]
     assert await matched(database, "never stored") == []
     await told(records, a_memory("Stored after"))
@@ -182,6 +184,44 @@ async def test_a_frozen_server_does_not_hold_the_caller(own_server):
         _signal(pids, "CONT")
     assert await records.get(a_scope(), [stored.id]) == [stored]
     await database.shut()
+
+
+async def test_a_busy_server_is_waited_for(postgres_database):
+    database = Database(f"{postgres_database()}?connect_timeout=1")
+    slept = await database.read(lambda connection: connection.execute(text("SELECT 1 FROM pg_sleep(2.5)")).scalar_one())
+    await database.shut()
+    assert slept == 1
+
+
+async def test_what_was_given_up_is_not_committed_later(own_server):
+    database = Database(f"{own_server.url}?connect_timeout=2")
+    await migrate(database)
+    inserted, thawed = threading.Event(), threading.Event()
+
+    def work(connection):
+        connection.execute(text("INSERT INTO counters (name, value) VALUES ('late', 1)"))
+        inserted.set()
+        thawed.wait(30)
+
+    writing = asyncio.create_task(database.write(work))
+    await asyncio.to_thread(inserted.wait)
+    pids = _family(own_server._process.pid)
+    _signal(pids, "STOP")
+    try:
+        with pytest.raises(StoreUnavailable, match="may or may not be stored"):
+            await writing
+    finally:
+        _signal(pids, "CONT")
+    thawed.set()
+    await asyncio.sleep(1)
+    counting = text("SELECT count(*) FROM counters WHERE name = 'late'")
+    assert await database.read(lambda connection: connection.execute(counting).scalar_one()) == 0
+    await database.shut()
+
+
+async def test_a_wrong_time_to_connect_is_named():
+    with pytest.raises(Misconfigured, match="connect_timeout of records is 'soon': use whole seconds"):
+        Database("postgresql://postgres@127.0.0.1/postgres?connect_timeout=soon")
 
 
 def _family(pid):

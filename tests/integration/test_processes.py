@@ -64,6 +64,25 @@ def test_many_writers_of_one_key_leave_one_value_and_a_whole_history(url, starte
         assert len(jay.recall("value", mode="meaning", user="anna", limit=100)) == 1
 
 
+def test_many_processes_leave_one_current_fact_and_lose_none(url, started):
+    with opened(url) as jay:
+        boosted = jay.facts.store("Boosted", key="fact:boosted", user="anna", importance=0.0)
+        program = started("maintain", 12, processes=4)
+        tell(program)
+        won = finish(program).count("won\n")
+        versions = jay.facts.history("fact:city", user="anna")
+        assert {one.content for one in versions} == {f"value {step} of p{at}" for step in range(12) for at in range(4)}
+        still = [one for one in versions if one.known_to is None and one.valid_to is None]
+        assert [one.id for one in jay.facts.list(key="fact:city", user="anna")] == [one.id for one in still]
+        assert len(still) == 1
+        believed = sorted((one for one in versions if one.known_to is None), key=lambda one: one.valid_from)
+        assert all(one.valid_to <= two.valid_from for one, two in itertools.pairwise(believed))
+        assert jay.facts.get_by_id(boosted.id).importance == 48 / 128
+        firsts = jay.facts.list(key_prefix="fact:first-", user="anna", history=True)
+        assert (won, len(firsts)) == (12, 12), "of those who insert one key at once, one wins"
+        assert jay.check() == []
+
+
 def test_many_writers_of_one_session_leave_no_gap(url, started):
     program = started("say", 15, processes=4)
     tell(program)

@@ -7,15 +7,28 @@ import pytest
 import scrubjay
 
 
-@pytest.fixture(params=["sqlite", "postgresql", "postgresql + pgvector", "postgresql + qdrant", "sqlite + qdrant"])
+@pytest.fixture(
+    params=[
+        "sqlite",
+        "postgresql",
+        "postgresql + pgvector",
+        "postgresql + qdrant",
+        "sqlite + qdrant",
+        "postgresql + chroma",
+        "sqlite + chroma in process",
+    ]
+)
 def stores(request, tmp_path, postgres_database, server_url):
     records, _, vectors = request.param.partition(" + ")
     urls = {"records": postgres_database() if records == "postgresql" else f"sqlite:///{tmp_path}/scrubjay.db"}
     if vectors == "pgvector":
         urls["vectors"] = "pgvector:"
-    if vectors == "qdrant":
-        address = server_url("qdrant").removeprefix("http://")
-        urls["vectors"] = f"qdrant://{address}?prefix=test-{uuid.uuid4().hex}"
+    if vectors in ("qdrant", "chroma"):
+        address = server_url(vectors).removeprefix("http://")
+        urls["vectors"] = f"{vectors}://{address}?prefix=test-{uuid.uuid4().hex}"
+    if vectors == "chroma in process":
+        request.getfixturevalue("chroma_packages")
+        urls["vectors"] = "chroma:"
     return urls
 
 
@@ -39,5 +52,5 @@ def test_one_story_on_every_combination_of_stores(stores, tmp_path):
         assert jay.check() == []
         assert jay.recall("indent", user="bob")[0].memory.content == "Bob indents with two spaces"
         receipt = jay.forget(everything=True, purge=True)
-        assert receipt.remaining == {"records": 0, "vectors": 0}
+        assert receipt.remaining == {"records": 0, "vectors": 0, "blobs": 0}
         assert len(jay.recall("indent with spaces")) == 0

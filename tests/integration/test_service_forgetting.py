@@ -96,7 +96,7 @@ async def test_a_purge_takes_every_version_and_all_that_was_made_from_it(jay, cl
     assert receipt.purged
     assert receipt.ids == (new.id,)
     assert {old.id, made.id, further.id} < set(receipt.derived)
-    assert receipt.remaining == {"records": 0, "vectors": 0}
+    assert receipt.remaining == {"records": 0, "vectors": 0, "blobs": 0}
     assert [one.id for one in await jay.list(history=True)] == [kept.id]
     for gone in old, made, further, new:
         with pytest.raises(NotFound):
@@ -155,3 +155,25 @@ def _found(folder: Path, words: list[str]) -> list[str]:
         for stem in stems
         if stem in path.read_bytes().lower()
     ]
+
+
+async def test_purging_what_was_restored_takes_what_it_was_restored_from(jay):
+    told = await jay.facts.store("The vault is in Lisbon")
+    await jay.facts.delete(told.id)
+    [again] = await jay.facts.restore(told.id)
+    await jay.facts.delete(again.id)
+    [third] = await jay.facts.restore(again.id, reason="needed after all")
+    changed = await jay.update(third.id, content="The vault is in Porto")
+    receipt = await jay.forget(changed.id, purge=True)
+    assert {*receipt.ids, *receipt.derived} == {told.id, again.id, third.id, changed.id}
+    assert not any(receipt.remaining.values())
+    assert [line async for line in jay.export()][1:] == []
+
+
+@pytest.mark.parametrize("purge", ["forget", "facts"])
+async def test_a_reason_that_reads_like_a_restoration_takes_nothing_else_along(jay, purge):
+    source = await jay.facts.store("The vault is in Lisbon")
+    made = await jay.facts.store("Take the tram", derived_from=[source.id], reason="restored: from the minutes")
+    assert [fact.id for fact in await jay.facts.history(id=made.id)] == [made.id]
+    await (jay.forget(made.id, purge=True) if purge == "forget" else jay.facts.purge(made.id))
+    assert (await jay.facts.get_by_id(source.id)).content == "The vault is in Lisbon"

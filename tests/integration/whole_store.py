@@ -1,9 +1,15 @@
 """An installation with everything in it, and what has to be the same wherever it is carried."""
 
 import asyncio
+import random
 from datetime import timedelta
 
+from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.detours import SqlDetours
+from scrubjay.model import Scope
+from scrubjay.ports import Blob, Operation
 from scrubjay.testing import NOW, ToyEmbedder
+from scrubjay.testing.working import some_messages
 
 TENANTS = ("default", "other")
 QUESTIONS = ("lives", "a better log", "turn", "summary")
@@ -22,7 +28,7 @@ class CountingEmbedder(ToyEmbedder):
 
 
 async def filled(setup, *, more=0):
-    """Two tenants with every field in use, versions, positions, uses, lineage, and two generations of vectors."""
+    """Two tenants with every field in use: versions, positions, uses, lineage, two generations, files and sessions."""
     for tenant in TENANTS:
         jay = await setup.open(tenant=tenant)
         clock = setup.clock
@@ -41,7 +47,10 @@ async def filled(setup, *, more=0):
         if more:
             await jay.remember_many([f"The moon and the tide, {tenant} {number}" for number in range(more)])
         await jay.recall("lives")
+        await _with_files(jay, Scope(tenant=tenant), log.id, gone.id)
+        await _with_sessions(jay)
         await jay.close()
+        await _with_changes_that_wait(setup, Scope(tenant=tenant, session="in Redis"))
     jay = await setup.open(embedder=ToyEmbedder(version="2"), models=[ToyEmbedder()])
     await jay.reindex()
     await jay.remember("Indexed with the new model only", user="anna")
@@ -49,6 +58,39 @@ async def filled(setup, *, more=0):
     jay = await setup.open(words_only=True)
     await jay.remember("Waits to be indexed", user="anna")
     await jay.close()
+
+
+async def _with_files(jay, scope, *owners):
+    """One that two memories hold, an empty one, one that does not compress, and one in several versions."""
+    blobs = jay.parts.stores.blobs
+    shared = Blob(b"shared " * 100)
+    await blobs.keep(scope, owners[0], [shared, Blob(b""), Blob(random.Random(7).randbytes(20_000))])
+    await blobs.hold(scope, owners[1], [shared.hash])
+    lines = [f"line {place} of {scope.tenant}\n" for place in range(300)]
+    base = None
+    for version in range(6):
+        lines[version * 11] = f"changed {version}\n"
+        blob = Blob("".join(lines).encode(), base=base)
+        await blobs.keep(scope, owners[1], [blob])
+        base = blob.hash
+
+
+async def _with_sessions(jay):
+    """One that goes on, and one that has ended."""
+    for turn in range(3):
+        await jay.working.append(f"Message {turn} with ünïcode 🐦", role="user", session="live", user="anna")
+    await jay.working.set("plan", {"step": 1, "of": [2, None]}, session="live", user="anna")
+    await jay.working.append("Goodbye", session="over", user="anna")
+    await jay.working.end(session="over", user="anna")
+
+
+async def _with_changes_that_wait(setup, scope):
+    """Two that a session in Redis has not seen yet."""
+    database = Database(setup.url)
+    for message in some_messages(2):
+        append = Operation(do="append", at=NOW, ttl=timedelta(hours=1), messages=(message,))
+        await SqlDetours(database).note(scope, lambda _, append=append: append)
+    await database.shut()
 
 
 async def told_by(setup):

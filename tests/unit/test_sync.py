@@ -9,9 +9,23 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from scrubjay.errors import Closed, InvalidInput, NotFound
+from scrubjay.jobs.work import Work
+from scrubjay.memories.episodes import Episodes
+from scrubjay.memories.facts import Facts
+from scrubjay.memories.patterns import Patterns
+from scrubjay.memories.tasks import Tasks
+from scrubjay.memories.working import WorkingMemory
+from scrubjay.memories.workspace import Workspace
 from scrubjay.service import Scrubjay
 from scrubjay.settings import read_settings
 from scrubjay.sync import SyncScrubjay
+from scrubjay.sync.episodes import SyncEpisodes
+from scrubjay.sync.facts import SyncFacts
+from scrubjay.sync.patterns import SyncPatterns
+from scrubjay.sync.tasks import SyncTasks
+from scrubjay.sync.work import SyncWork
+from scrubjay.sync.working import SyncWorking
+from scrubjay.sync.workspace import SyncWorkspace
 from scrubjay.testing import ToyEmbedder
 from scrubjay.wiring import wire
 
@@ -23,7 +37,16 @@ def jay(tmp_path):
         yield jay
 
 
-MEMORIES = [(Scrubjay, SyncScrubjay)]
+MEMORIES = [
+    (Scrubjay, SyncScrubjay),
+    (Episodes, SyncEpisodes),
+    (Facts, SyncFacts),
+    (Patterns, SyncPatterns),
+    (Tasks, SyncTasks),
+    (WorkingMemory, SyncWorking),
+    (Work, SyncWork),
+    (Workspace, SyncWorkspace),
+]
 """Every object with verbs, beside the one that has the same verbs without `await`."""
 
 FOR_MEMORIES = {"scoped", "filtered"}

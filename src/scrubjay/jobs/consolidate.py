@@ -15,7 +15,7 @@ from scrubjay.jobs.prune import prune
 from scrubjay.jobs.retain import decay, expire
 from scrubjay.logs import logger
 from scrubjay.memories.patterns import Patterns
-from scrubjay.model.checks import shown
+from scrubjay.model.checks import check_several, shown
 from scrubjay.model.tasks import TASK_KIND
 from scrubjay.model.work import STEPS, Consolidated, Step, StepDone
 from scrubjay.ports.upkeep import Stirred
@@ -39,6 +39,8 @@ def steps_of(given: Sequence[str] | str | None) -> tuple[Step, ...]:
     """The steps that somebody names; all of them when nothing is named."""
     if given is None:
         return STEPS
+    if not isinstance(given, str):
+        check_several("steps", given)
     asked = [given] if isinstance(given, str) else list(given)
     unknown = [one for one in asked if one not in STEPS]
     if unknown or not asked:

@@ -15,7 +15,7 @@ from scrubjay.jobs.drain import SOON
 from scrubjay.jobs.orders import Orders
 from scrubjay.jobs.worker import QUIET, Worker, worker_name
 from scrubjay.model import Scope
-from scrubjay.model.checks import shown
+from scrubjay.model.checks import check_whole, shown
 from scrubjay.model.work import STEPS, Policy, Run, Trouble, WorkStatus
 from scrubjay.model.working import Waiting
 
@@ -63,6 +63,7 @@ class Work:
 
     async def parked(self, limit: int = 100) -> list[Trouble]:
         """Return what failed, of this tenant, with its error: what is parked first, then what is tried again."""
+        check_whole("limit", limit, least=1, most=10_000)
         return await self._orders().works.log.troubles(self._core.tenant, limit=limit)
 
     async def retry(self, id: UUID | str | None = None) -> list[Trouble]:
@@ -148,7 +149,9 @@ def background_worker(core: Core) -> Worker | None:
 
 
 def _id(value: UUID | str) -> UUID:
+    if isinstance(value, UUID):
+        return value
     try:
-        return value if isinstance(value, UUID) else UUID(value)
+        return UUID(value if isinstance(value, str) else "")
     except ValueError as error:
         raise InvalidInput(f"id is {shown(value)}: use one that `scrubjay work parked` shows") from error

@@ -17,6 +17,7 @@ from scrubjay.model.working import (
     Scratch,
     Session,
     Source,
+    check_expected,
     check_life,
     check_session,
 )
@@ -29,7 +30,7 @@ Said: TypeAlias = str | Message | Mapping[str, Any]
 
 MOST_MESSAGES: Final = 10_000
 _FIELDS: Final = ("id", "role", "content", "name", "tool_calls", "tool_call_id", "at")
-_TEXTS: Final = ("content", "name", "tool_calls")
+_TEXTS: Final = ("content", "name", "tool_calls", "tool_call_id")
 _PAGE: Final = 200
 
 
@@ -94,19 +95,16 @@ class WorkingMemory:
         Conflict, naming both versions, when that is not so. Secrets are taken out first.
         """
         scope, now = self._session(where), self._core.parts.clock()
-        check_name("name", name)
-        found: tuple[str, ...] = ()
-        if self._core.parts.redactor is not None:
-            # Under its name, since a name can say that a value is a credential.
-            clean, found = redacted(self._core.parts.redactor, {"scratch": {name: value}})
-            [(name, value)] = clean["scratch"].items()
+        name, value, found = self._named(name, value)
+        check_expected(expect)
         scratch = Scratch(name=name, value=value, version=str(new_id()), at=now, redacted=found)
         self._store.limits.check_scratch(scratch)
         return await self._store.set(scope, scratch, ttl=self._life(ttl), now=now, expect=expect)
 
     async def get(self, name: str, **where: Unpack[Where]) -> Scratch | None:
         """Return the value of this name on the session's scratchpad, or None."""
-        return await self._store.get(self._session(where), name, now=self._core.parts.clock())
+        scope, (name, *_) = self._session(where), self._named(name)
+        return await self._store.get(scope, name, now=self._core.parts.clock())
 
     async def scratch(self, **where: Unpack[Where]) -> list[Scratch]:
         """Return all values on the session's scratchpad, by name."""
@@ -114,7 +112,9 @@ class WorkingMemory:
 
     async def delete(self, name: str, *, expect: str | None = None, **where: Unpack[Where]) -> bool:
         """Take a value off the session's scratchpad; return whether it was there. `expect` is as in `set`."""
-        return await self._store.delete(self._session(where), name, now=self._core.parts.clock(), expect=expect)
+        scope, (name, *_) = self._session(where), self._named(name)
+        check_expected(expect)
+        return await self._store.delete(scope, name, now=self._core.parts.clock(), expect=expect)
 
     async def extend(self, ttl: timedelta | None = None, **where: Unpack[Where]) -> Session:
         """Let the session live that long from now on. Raises NotFound when there is none, or it is over."""
@@ -158,6 +158,20 @@ class WorkingMemory:
         check_life("ttl", ttl)
         return ttl
 
+    def _named(self, name: str, value: Json = None) -> tuple[str, Json, tuple[str, ...]]:
+        """The name and the value without their secrets, and the kinds of these.
+
+        Together, since a name can say that a value is a credential; and asked for, it has to be the same name again.
+        """
+        if name is None:
+            raise InvalidInput("name is None: name the value")
+        check_name("name", name)
+        if self._core.parts.redactor is None:
+            return name, value, ()
+        clean, found = redacted(self._core.parts.redactor, {"value": {name: value}})
+        [(name, value)] = clean["value"].items()
+        return name, value, found
+
     def _message(self, place: int | None, said: object, role: str, name: str | None) -> Message:
         try:
             message = self._prepared(_fields(said, role, name))
@@ -177,7 +191,7 @@ class WorkingMemory:
         calls = given.get("tool_calls", ())
         return Message(
             id=id_of(given["id"], self._core.tenant) if "id" in given else new_id(),
-            role=given["role"],
+            role=given.get("role", ""),
             content=given.get("content", ""),
             name=given.get("name"),
             tool_calls=tuple(calls) if isinstance(calls, list | tuple) else calls,
@@ -232,7 +246,7 @@ def _fields(said: object, role: str, name: str | None) -> dict[str, Any]:
         case Message():
             given = {one: getattr(said, one) for one in (*_FIELDS, "redacted")}
         case Mapping():
-            if unknown := sorted(set(said) - set(_FIELDS)):
+            if unknown := sorted(map(str, set(said) - set(_FIELDS))):
                 raise InvalidInput(f"{unknown[0]} is not something a message has: use {', '.join(_FIELDS)}")
             given = {"role": role, "name": name, **said}
         case _:

@@ -14,6 +14,9 @@ from scrubjay.model.answers import (
     Stats,
 )
 from scrubjay.model.checks import Json
+from scrubjay.model.facts import BoostedFact, Fact, FactConflict, FactContext, FactType, Level, StoredFact
+from scrubjay.model.finding import Finding
+from scrubjay.model.health import Health, HealthState, StoreHealth, StoreState
 from scrubjay.model.ids import id_of, new_id
 from scrubjay.model.memory import DEFAULT_KIND, EVENT_KINDS, STANDING_KINDS, Memory, Trust
 from scrubjay.model.query import AsOf, Filter, Mode, Order, Query, Reach
@@ -27,16 +30,25 @@ __all__ = [
     "SCOPE_NAMES",
     "STANDING_KINDS",
     "AsOf",
+    "BoostedFact",
     "Context",
     "ContextItem",
+    "Fact",
+    "FactConflict",
+    "FactContext",
+    "FactType",
     "Filter",
+    "Finding",
     "ForgetReceipt",
     "Generation",
     "GenerationState",
+    "Health",
+    "HealthState",
     "Hit",
     "Hits",
     "Identity",
     "Json",
+    "Level",
     "Memory",
     "Mode",
     "Order",
@@ -46,6 +58,9 @@ __all__ = [
     "Remembered",
     "Scope",
     "Stats",
+    "StoreHealth",
+    "StoreState",
+    "StoredFact",
     "Trust",
     "Where",
     "id_of",

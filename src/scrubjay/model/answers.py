@@ -1,5 +1,6 @@
 """What comes back: what a write did, what a recall found and why, and a context that fits its budget."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -84,6 +85,8 @@ class ContextItem:
     section: str
     tokens: int
     why: str
+    score: float | None = None
+    """How well it answers the question, from 0 to 1; None for what is there whatever is asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +98,26 @@ class Context:
     budget: int
     items: tuple[ContextItem, ...] = ()
     left_out: tuple[ContextItem, ...] = ()
-    """What would have come next, and what it would have cost."""
+    """What would have come next, what it would have cost, and why it is not there."""
     degraded: tuple[str, ...] = ()
+    as_: str = "markdown"
+    """How it is written: `markdown`, `xml`, or `messages`, whose text is the list of them as JSON."""
+
+    @property
+    def messages(self) -> list[dict[str, str]]:
+        """The context as chat messages: those it is written as, or one of the system with all of it."""
+        if not self.text:
+            return []
+        if self.as_ != "messages":
+            return [{"role": "system", "content": self.text}]
+        written: list[dict[str, str]] = json.loads(self.text)
+        return written
+
+    @property
+    def sections(self) -> dict[str, tuple[ContextItem, ...]]:
+        """What is in it under each heading, in the order it is written."""
+        headings = dict.fromkeys(item.section for item in self.items)
+        return {heading: tuple(item for item in self.items if item.section == heading) for heading in headings}
 
     def __str__(self) -> str:
         return self.text
@@ -133,7 +154,8 @@ class Identity:
         return f"{self.provider}:{self.model}@{self.version}/{self.dimensions}"
 
 
-GenerationState: TypeAlias = Literal["building", "active", "retired", "undone"]
+GenerationState: TypeAlias = Literal["building", "active", "retired", "undone", "standby"]
+"""`standby` holds vectors of a model that stands in while the configured one cannot answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,3 +187,5 @@ class Stats:
     embedder: str = ""
     records: str = ""
     bytes_on_disk: int | None = None
+    texts: Mapping[str, int] = field(default_factory=dict, hash=False)
+    """In this process: texts whose vectors were `remembered`, `shared` by another process, or `embedded`."""

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
@@ -17,6 +17,12 @@ CONTENT_LIMIT = 1_000_000
 DATA_LIMIT = 1_000_000
 """Characters of one memory's `data`, written as JSON."""
 
+NUMBER_LIMIT = 1_024
+"""Bits of a whole number: no number with a fraction is larger either."""
+
+DEPTH_LIMIT = 100
+"""How deep lists and objects may lie inside each other."""
+
 NAME_LIMIT = 255
 """Characters in a key, a scope name, a source or an author."""
 
@@ -26,7 +32,10 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 def shown(value: object, limit: int = 80) -> str:
     """The value as it may stand in an error message: quoted, and cut when it is long."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # Of a number with thousands of digits, or of lists inside lists.
+        return f"of type {type(value).__name__} and too large to show"
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text)} characters)"
 
 
@@ -51,13 +60,13 @@ def check_kind(value: str) -> None:
         )
 
 
-def check_content(value: str) -> None:
+def check_content(value: str, field: str = "content") -> None:
     """Some text, within the cap, that every store can hold."""
     if not isinstance(value, str) or not value.strip():
-        raise InvalidInput(f"content is {shown(value)}: give it some text to remember")
+        raise InvalidInput(f"{field} is {shown(value)}: give it some text to remember")
     if len(value) > CONTENT_LIMIT:
-        raise InvalidInput(f"content has {len(value):,} characters: split it into parts of at most {CONTENT_LIMIT:,}")
-    check_storable("content", value)
+        raise InvalidInput(f"{field} has {len(value):,} characters: split it into parts of at most {CONTENT_LIMIT:,}")
+    check_storable(field, value)
 
 
 def check_storable(field: str, value: str) -> None:
@@ -80,6 +89,38 @@ def check_whole(field: str, value: int, *, least: int, most: int) -> None:
     """A whole number in a range."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidInput(f"{field} is {shown(value)}: use a whole number from {least} to {most:,}")
+
+
+def check_flag(field: str, value: object) -> None:
+    """Yes or no. The text "false" is neither, and would read as yes."""
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{field} is {shown(value)}: use true or false")
+
+
+def check_several(field: str, value: Iterable[object]) -> None:
+    """A list, or anything else to go through. A text is one thing, and not as many as it has letters."""
+    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+        raise InvalidInput(f"{field} is {shown(value)}: give a list")
+
+
+def check_depth(field: str, value: object) -> None:
+    """Lists and objects that lie inside each other no deeper than every reader of JSON can follow."""
+    layer = [value]
+    for _ in range(DEPTH_LIMIT):
+        layer = [inner for one in layer for inner in _inside(one)]
+        if not layer:
+            return
+    raise InvalidInput(f"{field} holds lists or objects more than {DEPTH_LIMIT} deep: flatten it, or keep it as text")
+
+
+def _inside(value: object) -> Iterable[object]:
+    match value:
+        case dict():
+            return value.values()
+        case list() | tuple():
+            return value
+        case _:
+            return ()
 
 
 def check_moment(field: str, value: datetime | None) -> None:
@@ -118,6 +159,7 @@ def check_data(value: Mapping[str, Json]) -> None:
         raise InvalidInput(f"data is {shown(value)}: use a dict of JSON values")
     if not value:
         return
+    check_depth("data", value)
     _check_json("data", value)
     text = json.dumps(value, ensure_ascii=False)
     check_storable("data", text)
@@ -127,13 +169,19 @@ def check_data(value: Mapping[str, Json]) -> None:
         raise InvalidInput(f"data has {len(text):,} characters as JSON: keep it under {DATA_LIMIT:,}")
 
 
+def _check_number(path: str, value: float) -> None:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise InvalidInput(f"{path} is {value}: JSON has no such number, use None")
+    if isinstance(value, int) and value.bit_length() > NUMBER_LIMIT:
+        raise InvalidInput(f"{path} is {shown(value)}: use at most {NUMBER_LIMIT:,} bits, or keep it as text")
+
+
 def _check_json(path: str, value: object) -> None:
     match value:
-        case None | bool() | str() | int():
+        case None | bool() | str():
             return
-        case float():
-            if not math.isfinite(value):
-                raise InvalidInput(f"{path} is {value}: JSON has no such number, use None")
+        case int() | float():
+            _check_number(path, value)
         case dict():
             for name, inner in value.items():
                 if not isinstance(name, str):

@@ -53,7 +53,9 @@ class Negotiation:
     """How it ended, in words such as `agreed at 110 EUR`; None while it goes on."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.parties, tuple) or len(set(self.parties)) != len(self.parties) or len(self.parties) < 2:
+        if not isinstance(self.parties, tuple) or not all(isinstance(party, str | None) for party in self.parties):
+            raise InvalidInput(f"parties is {shown(self.parties)}: give a list of names")
+        if len(set(self.parties)) != len(self.parties) or len(self.parties) < 2:
             raise InvalidInput(f"parties is {shown(self.parties)}: name at least two, each once")
         for party in self.parties:
             if party is None:

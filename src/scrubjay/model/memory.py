@@ -26,11 +26,15 @@ from scrubjay.model.scope import Scope
 
 DEFAULT_KIND: Final = "note"
 
-EVENT_KINDS: Final = frozenset({"event", "message", "observation", "plan", "reflection", "result"})
+EVENT_KINDS: Final = frozenset({"event", "message", "negotiation", "observation", "plan", "reflection", "result"})
 """Things that happened. Saying one twice is two events, so only an id makes them one."""
 
 STANDING_KINDS: Final = ("instruction", "rule", "preference", "convention")
 """Things that always hold in their scope. Similarity does not find them, so `context` always offers them."""
+
+EXPIRED: Final = "expired"
+ARCHIVED: Final = "archived"
+"""Why consolidation closed a memory; after the second stands the file that holds what it said."""
 
 
 class Trust(StrEnum):
@@ -101,7 +105,9 @@ class Memory:
         check_name("source", self.source)
         check_name("author", self.author)
         if self.reason is not None:
-            check_content(self.reason)
+            check_content(self.reason, "reason")
+        if self.closed_because is not None:
+            check_content(self.closed_because, "closed_because")
         check_moment("created_at", self.created_at)
         check_moment("valid_from", self.valid_from)
         check_moment("valid_to", self.valid_to)
@@ -146,9 +152,12 @@ class Memory:
         )
 
     def state(self, now: datetime) -> str:
-        """`current`, `superseded`, `forgotten`, `expired`, `past` (no longer so) or `future` (not yet so)."""
+        """`current`, `superseded`, `forgotten`, `expired`, `archived`, `past` (no longer so) or `future` (not yet)."""
         if self.superseded_at is not None and self.superseded_at <= now:
-            return "superseded" if self.superseded_by is not None else "forgotten"
+            if self.superseded_by is not None:
+                return "superseded"
+            why = (self.closed_because or "").partition(":")[0]
+            return why if why in (EXPIRED, ARCHIVED) else "forgotten"
         if self.expires_at is not None and self.expires_at <= now:
             return "expired"
         if self.valid_to is not None and self.valid_to <= now:

@@ -138,6 +138,12 @@ class Query:
             check_fraction("least_similarity", self.least_similarity)
 
 
+def check_listed(order: Order) -> None:
+    """Newest or oldest first."""
+    if order not in get_args(Order):
+        raise InvalidInput(f"order is {shown(order)}: use one of {', '.join(get_args(Order))}")
+
+
 def value_at(data: Mapping[str, Json], path: str) -> Json:
     """The value at a dotted path, or None."""
     value: Json = dict(data)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from math import isfinite
 from typing import Any, Final, Literal, TypeAlias, cast, get_args
 
 from scrubjay.errors import InvalidInput
@@ -30,6 +29,8 @@ LONGEST_TASK_ID: Final = 200
 """Characters of a task id: with its attempt and what is noted about it, it has to fit into a key."""
 
 MOST_ATTEMPTS: Final = 1_000_000
+MOST_AMOUNT: Final = 10**15
+"""Seconds or money of one execution."""
 MOST_NAMES: Final = 10_000
 """Tools or files of one execution."""
 
@@ -71,14 +72,14 @@ class Execution:
         if not isinstance(self.success, bool):
             raise InvalidInput(f"success is {shown(self.success)}: use true or false")
         check_whole("attempt", self.attempt, least=1, most=MOST_ATTEMPTS)
-        _check_text("execution_summary", self.execution_summary)
+        check_content(self.execution_summary, "execution_summary")
         for name in ("task_description", "goal"):
             if getattr(self, name) is not None:
-                _check_text(name, getattr(self, name))
+                check_content(getattr(self, name), name)
         for name in ("task_type", "model", "parent"):
             check_name(name, getattr(self, name))
-        _check_names("tools", self.tools)
-        _check_names("files", self.files)
+        check_names("tools", self.tools)
+        check_names("files", self.files)
         if not isinstance(self.error_patterns, tuple):
             raise InvalidInput(f"error_patterns is {shown(self.error_patterns)}: use a list of texts or objects")
         check_data({"error_patterns": list(self.error_patterns)})
@@ -240,14 +241,8 @@ def _check_required(field: str, value: object) -> None:
     check_name(field, cast("str", value))
 
 
-def _check_text(field: str, value: str) -> None:
-    try:
-        check_content(value)
-    except InvalidInput as error:
-        raise InvalidInput(str(error).replace("content", field, 1)) from error
-
-
-def _check_names(field: str, value: tuple[str, ...]) -> None:
+def check_names(field: str, value: tuple[str, ...]) -> None:
+    """Names in their order, such as those of tools or files."""
     if not isinstance(value, tuple):
         raise InvalidInput(f"{field} is {shown(value)}: use a list of names")
     if len(value) > MOST_NAMES:
@@ -261,8 +256,9 @@ def _check_names(field: str, value: tuple[str, ...]) -> None:
 def _check_amount(field: str, value: float | None) -> None:
     if value is None:
         return
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value) or value < 0:
-        raise InvalidInput(f"{field} is {shown(value)}: use a number from 0 on")
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= MOST_AMOUNT:
+        raise InvalidInput(f"{field} is {shown(value)}: use a number from 0 to {MOST_AMOUNT:,}")
 
 
 def _as_tuple(field: str, value: object) -> tuple[str, ...]:

@@ -269,6 +269,14 @@ class Limits:
         return None
 
 
+def check_expected(expect: str | None) -> None:
+    """A version that somebody read before, `ABSENT`, or None for whatever there is."""
+    if expect is not None and not isinstance(expect, str):
+        raise InvalidInput(f"expect is {shown(expect)}: use the version of the value that you read, as text")
+    if expect:
+        check_name("expect", expect)
+
+
 def check_version(name: str, expect: str | None, found: str | None) -> None:
     """Refuse a change that rests on another version than the one that is there. None expects nothing."""
     if expect is not None and expect != (found or ABSENT):

@@ -1,15 +1,16 @@
-"""Asking an embedding server over HTTP: patience with what passes, a clear error for what does not."""
+"""Asking a server with a model over HTTP: patience with what passes, a clear error for what does not."""
 
 import asyncio
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scrubjay.errors import EmbedderUnavailable, Misconfigured
+from scrubjay.errors import ChatUnavailable, EmbedderUnavailable, Misconfigured, Unavailable
 from scrubjay.models.vectors import unit
 
 if TYPE_CHECKING:
@@ -24,8 +25,21 @@ LONGEST_PAUSE = 30.0
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
 
+@dataclass(frozen=True, slots=True)
+class Trade:
+    """What a server is asked for: how its errors call it, which settings name it, and what its failures are."""
+
+    noun: str
+    setting: str
+    error: type[Unavailable]
+
+
+EMBEDDING = Trade("embedder", "SCRUBJAY_EMBEDDER", EmbedderUnavailable)
+CHATTING = Trade("language model", "SCRUBJAY_CHAT", ChatUnavailable)
+
+
 class Server:
-    """A server with one model. Every failure is an EmbedderUnavailable with the model, the URL and a remedy."""
+    """A server with one model. Every failure is an error of its trade, with the model, the URL and a remedy."""
 
     def __init__(
         self,
@@ -36,9 +50,11 @@ class Server:
         remedies: Mapping[int, str],
         pause: float,
         timeout: float,
+        trade: Trade = EMBEDDING,
     ) -> None:
         if not url.startswith(("http://", "https://")):
-            raise Misconfigured(f"SCRUBJAY_EMBEDDER_URL is {url!r}: start it with http:// or https://")
+            raise Misconfigured(f"{trade.setting}_URL is {url!r}: start it with http:// or https://")
+        self._trade = trade
         self._name = name
         self._url = url.rstrip("/")
         self._headers = headers
@@ -57,13 +73,13 @@ class Server:
             try:
                 response = await self._open().post(f"{self._url}{path}", json=body)
             except httpx.InvalidURL as error:
-                raise self.failure(f"is no usable address ({error}). Check SCRUBJAY_EMBEDDER_URL") from error
+                raise self.failure(f"is no usable address ({error}). Check {self._trade.setting}_URL") from error
             except httpx.RequestError as error:
                 if attempt == ATTEMPTS:
                     trouble = str(error) or type(error).__name__
                     raise self.failure(
                         f"cannot be reached after {ATTEMPTS} attempts ({trouble}). Check that the server runs and that "
-                        "SCRUBJAY_EMBEDDER_URL is right"
+                        f"{self._trade.setting}_URL is right"
                     ) from error
                 await asyncio.sleep(self._backoff(attempt))
                 continue
@@ -89,9 +105,9 @@ class Server:
             )
         return unit(rows)
 
-    def failure(self, what: str) -> EmbedderUnavailable:
+    def failure(self, what: str) -> Unavailable:
         """An error about this model at this address."""
-        return EmbedderUnavailable(f"The embedder {self._name} at {self._url} {what}")
+        return self._trade.error(f"The {self._trade.noun} {self._name} at {self._url} {what}")
 
     async def shut(self) -> None:
         """Close the connections. Safe to call twice."""
@@ -111,14 +127,17 @@ class Server:
             return response.json()
         except ValueError as error:
             raise self.failure(
-                f"answered with something that is not JSON: {response.text[:120]!r}. Check SCRUBJAY_EMBEDDER_URL"
+                f"answered with something that is not JSON: {response.text[:120]!r}. Check {self._trade.setting}_URL"
             ) from error
 
-    def _refusal(self, response: "httpx.Response", attempts: int) -> EmbedderUnavailable:
+    def _refusal(self, response: "httpx.Response", attempts: int) -> Unavailable:
         status = response.status_code
         tried = f" after {attempts} attempts" if attempts > 1 else ""
-        remedy = self._remedies.get(status, "Read what it says, and check SCRUBJAY_EMBEDDER and SCRUBJAY_EMBEDDER_URL")
+        remedy = self._remedies.get(status, self._look_at_settings())
         return self.failure(f"answered {status}{tried}: {response.text[:200]!r}. {remedy}")
+
+    def _look_at_settings(self) -> str:
+        return f"Read what it says, and check {self._trade.setting} and {self._trade.setting}_URL"
 
     def _backoff(self, attempt: int) -> float:
         # Jitter, so that many clients of one server do not come back together.

@@ -1,13 +1,24 @@
 """Scrubjay without `await`. Forwards only: nothing has a second body."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self, Unpack
 
 from scrubjay.errors import Closed
+from scrubjay.model import Where
+from scrubjay.ports import Event
 from scrubjay.read.narrow import Narrow
 from scrubjay.service import Scrubjay
+from scrubjay.sync.episodes import SyncEpisodes
+from scrubjay.sync.facts import SyncFacts
 from scrubjay.sync.forward import Blocking, Loop, forward
+from scrubjay.sync.patterns import SyncPatterns
+from scrubjay.sync.tasks import SyncTasks
+from scrubjay.sync.work import SyncWork
+from scrubjay.sync.working import SyncWorking
+from scrubjay.sync.workspace import SyncWorkspace
 
 
 class SyncScrubjay(Blocking[Scrubjay]):
@@ -47,6 +58,7 @@ class SyncScrubjay(Blocking[Scrubjay]):
     forget = forward(Scrubjay.forget)
     recall = forward(Scrubjay.recall)
     context = forward(Scrubjay.context)
+    shape_context = forward(Scrubjay.shape_context)
     get = forward(Scrubjay.get)
     history = forward(Scrubjay.history)
     around = forward(Scrubjay.around)
@@ -54,16 +66,69 @@ class SyncScrubjay(Blocking[Scrubjay]):
     count = forward(Scrubjay.count)
     stats = forward(Scrubjay.stats)
     import_lines = forward(Scrubjay.import_lines)
+    consolidate = forward(Scrubjay.consolidate)
     reindex = forward(Scrubjay.reindex)
     rollback = forward(Scrubjay.rollback)
     sweep = forward(Scrubjay.sweep)
     check = forward(Scrubjay.check)
+    examine = forward(Scrubjay.examine)
+    health = forward(Scrubjay.health)
 
     def export(self, **narrow: Unpack[Narrow]) -> Iterator[str]:
         """Stream the memories inside the scope as lines of JSON, every version unless narrowed."""
         lines = self._verbs.export(**narrow)
         while (line := self._loop.run(lambda: anext(lines, None))) is not None:
             yield line
+
+    def subscribe(self, name: str, handler: Callable[[Event], object], **where: Unpack[Where]) -> Callable[[], None]:
+        """Call the handler, on a thread of its own, with each event of this name that the scope sees.
+
+        Returns how to stop. See `Scrubjay.subscribe`. The handler may use this memory.
+        """
+        thread = ThreadPoolExecutor(1, thread_name_prefix="scrubjay-events")
+
+        async def called(event: Event) -> None:
+            await asyncio.get_running_loop().run_in_executor(thread, handler, event)
+
+        async def subscribed() -> Callable[[], None]:
+            return self._verbs.subscribe(name, called, **where)
+
+        return self._loop.run(subscribed)
+
+    @property
+    def episodes(self) -> SyncEpisodes:
+        """What happened, in order: messages, observations, plans, results, negotiations."""
+        return SyncEpisodes(self._verbs.episodes, self._loop)
+
+    @property
+    def facts(self) -> SyncFacts:
+        """What is true, for whom, and since when."""
+        return SyncFacts(self._verbs.facts, self._loop)
+
+    @property
+    def patterns(self) -> SyncPatterns:
+        """Pattern memory: what went with success and failure, and what that says about the task at hand."""
+        return SyncPatterns(self._verbs.patterns, self._loop)
+
+    @property
+    def tasks(self) -> SyncTasks:
+        """Task memory: have we done this before, and what worked?"""
+        return SyncTasks(self._verbs.tasks, self._loop)
+
+    @property
+    def working(self) -> SyncWorking:
+        """Working memory: the messages and the scratchpad of the session that is under way."""
+        return SyncWorking(self._verbs.working, self._loop)
+
+    @property
+    def workspace(self) -> SyncWorkspace:
+        """Workspace memory: what do we know about this code?"""
+        return SyncWorkspace(self._verbs.workspace, self._loop)
+
+    @property
+    def work(self) -> SyncWork:
+        """Consolidation, for whoever looks after it: status, what is parked, archives."""
+        return SyncWork(self._verbs.work, self._loop)
 
     @property
     def tenant(self) -> str:

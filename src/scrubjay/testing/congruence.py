@@ -78,12 +78,15 @@ class _Twins:
         self._ids: list[UUID] = []
 
     async def walk(self, steps: int) -> None:
-        changes = [self._write, self._load, self._close, self._adjust, self._touch, self._mark, self._purge]
+        changes = [
+            *(self._write, self._load, self._close, self._adjust, self._boost),
+            *(self._touch, self._mark, self._purge),
+        ]
         questions = [self._get, self._find, self._search, self._follow, self._count, self._wait]
         for self._step in range(steps):
             self._clock += timedelta(microseconds=self._random.randint(1, 7_200_000_000))
             # Mostly writing, so that the other changes have something to change.
-            [change] = self._random.choices(changes, weights=[10, 2, 2, 2, 2, 3, 1])
+            [change] = self._random.choices(changes, weights=[10, 2, 2, 2, 1, 2, 3, 1])
             await change()
             for question in self._random.sample(questions, 2):
                 await question()
@@ -127,6 +130,10 @@ class _Twins:
             lambda store: store.adjust(scope, asked, importance=importance, expires_at=expires_at),
             what=f"adjust({scope}, {asked}, {importance}, {expires_at})",
         )
+
+    async def _boost(self) -> None:
+        scope, [asked, *_], by = self._scope(), self._some_ids(), self._random.choice([-0.25, 0.25, 0.5])
+        await self._same(lambda store: store.boost(scope, asked, by), what=f"boost({scope}, {asked}, {by})")
 
     async def _touch(self) -> None:
         scope, ids, at = self._scope(), self._some_ids(), self._clock
@@ -192,6 +199,11 @@ class _Twins:
         generation, limit = self._random.choice([1, 2, 3]), self._random.choice([2, 100_000])
         await self._same(lambda store: store.pending(generation, limit=limit), what=f"pending({generation}, {limit})")
         await self._same(lambda store: store.backlog(generation), what=f"backlog({generation})")
+        after, ids = self._random.choice([None, *self._some_ids()]), self._some_ids(10)
+        await self._same(
+            lambda store: store.marked(generation, limit=limit, after=after), what=f"marked({generation}, {after})"
+        )
+        await self._same(lambda store: store.missing(ids), what=f"missing({ids})")
 
     # What they are told and asked
 

@@ -1,13 +1,14 @@
 """What every keeper of generations has to do."""
 
 import asyncio
+from typing import Protocol
 
 import pytest
 
 from scrubjay.errors import Conflict
 from scrubjay.model import Identity
-from scrubjay.ports import Generations
-from scrubjay.testing.values import DAY, HOUR, NOW
+from scrubjay.ports import UNSURE, Generations, Keeping, Records
+from scrubjay.testing.values import DAY, HOUR, NOW, some_memories, told
 
 
 def an_identity(model: str = "minilm", *, version: str = "1", dimensions: int = 64) -> Identity:
@@ -103,3 +104,40 @@ class GenerationsSuite:
         added = [await store.add(an_identity(f"model-{place}"), state="building", at=NOW) for place in range(6)]
         await asyncio.gather(*(store.switch(generation.number, at=NOW) for generation in added))
         assert sorted((await states_of(store)).values()) == ["active"] + ["retired"] * 5
+
+
+class MarkingStore(Records, Generations, Protocol):
+    """Records and generations of one store."""
+
+
+class KeepingSuite:
+    """Derive from it, name the class `Test…`, and give it a fixture `store` that yields an empty one."""
+
+    async def test_at_first_the_marks_speak_of_no_engine(self, store: MarkingStore) -> None:
+        assert await store.keeping() == Keeping(engine="", seen=None, filling=False)
+
+    async def test_an_engine_is_remembered_with_its_last_sign_of_life(self, store: MarkingStore) -> None:
+        await store.keep("qdrant-0123456789ab", at=NOW)
+        await store.keep("qdrant-0123456789ab", at=NOW + HOUR)
+        assert await store.keeping() == Keeping(engine="qdrant-0123456789ab", seen=NOW + HOUR)
+        await store.keep("embedded", at=NOW + DAY)
+        assert await store.keeping() == Keeping(engine="embedded", seen=NOW + DAY)
+
+    async def test_refilling_doubts_every_mark_and_no_other_memory(self, store: MarkingStore) -> None:
+        stored = await told(store, *some_memories(4))
+        await store.mark([stored[0].id], 1)
+        await store.mark([stored[1].id, stored[2].id], 2)
+        await store.keep("embedded", at=NOW)
+        assert await store.refill("pgvector", at=NOW + HOUR) == 3
+        assert await store.keeping() == Keeping(engine="pgvector", seen=NOW + HOUR, filling=True)
+        marks = [memory.generation for memory in await store.pending(1, limit=9)]
+        assert marks == [UNSURE, UNSURE, UNSURE, None]
+        assert (await store.backlog(1), await store.backlog(2)) == (4, 4)
+
+    async def test_what_is_filled_is_complete(self, store: MarkingStore) -> None:
+        await store.refill("embedded", at=NOW)
+        await store.keep("embedded", at=NOW + HOUR)
+        assert (await store.keeping()).filling
+        await store.filled()
+        await store.filled()
+        assert await store.keeping() == Keeping(engine="embedded", seen=NOW + HOUR)

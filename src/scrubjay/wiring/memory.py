@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import parse_qsl, quote, urlsplit
 
+from pydantic import SecretStr
+
 from scrubjay.core import Parts
 from scrubjay.errors import Misconfigured, StoreUnavailable
 from scrubjay.jobs.probing import Embedding
 from scrubjay.model import Health, Identity
 from scrubjay.model.working import Limits
-from scrubjay.ports import Embedder, Events, Inspected, Probe, SharedVectors, Stores, Vectors, Working
+from scrubjay.model.workspace import WORKSPACE_KINDS
+from scrubjay.ports import Chat, Embedder, Events, Inspected, Probe, SharedVectors, Stores, Vectors, Working, Works
 from scrubjay.service import Scrubjay
 from scrubjay.settings import Settings, read_settings
 from scrubjay.sync import SyncScrubjay
@@ -75,6 +78,8 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
         events=events,
         clock=utc_now,
         engine=engine_name(settings.vectors),
+        fallbacks=_fallbacks(settings, redis),
+        words_only=() if settings.workspace_embeddings else WORKSPACE_KINDS,
     )
     parts = Parts(
         stores=stores,
@@ -85,6 +90,11 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
         clock=utc_now,
         working=_working(settings, database, redis),
         working_source=settings.working_source,
+        chat=_chat(settings),
+        works=_works(database),
+        policy=settings.policy,
+        archive=settings.archive_folder,
+        workspace=settings.workspace,
         names={"records": database.name, "embedder": settings.embedder},
         bytes_on_disk=database.bytes_on_disk,
         inspected=_inspected(settings, database, engine),
@@ -167,6 +177,15 @@ def _working(settings: Settings, database: "Database", redis: "RedisConnection |
     return FallbackWorking(RedisWorking(redis, limits), SqlDetours(database), limits)
 
 
+def _works(database: "Database") -> Works:
+    """What consolidation needs: beside the records, so that all who share them share the work."""
+    from scrubjay.backends.sql.leases import SqlLeases
+    from scrubjay.backends.sql.upkeep import SqlUpkeep
+    from scrubjay.backends.sql.worklog import SqlWorklog
+
+    return Works(leases=SqlLeases(database), log=SqlWorklog(database), upkeep=SqlUpkeep(database))
+
+
 def _events(redis: "RedisConnection | None") -> Events:
     """Events between processes where there is a Redis, and inside this one where there is none."""
     if redis is None:
@@ -189,9 +208,10 @@ async def _prepared(migrated: Callable[[], Awaitable[object]], events: Events) -
 
 def _inspected(settings: Settings, database: "Database", engine: Vectors) -> dict[str, Inspected]:
     """Everything that can say how it is set up."""
+    from scrubjay.backends.sql.blob_inspection import BlobInspection
     from scrubjay.backends.sql.inspection import SqlInspection
 
-    found: dict[str, Inspected] = {"records": SqlInspection(database)}
+    found: dict[str, Inspected] = {"records": SqlInspection(database), "kept files": BlobInspection(database)}
     if settings.vectors.startswith("pgvector"):
         from scrubjay.backends.vectors.pgvector_inspection import PgInspection
 
@@ -252,6 +272,23 @@ def _reopened(settings: Settings, redis: "RedisConnection | None", identity: Ide
     return model if model is not None and model.identity == identity else None
 
 
+def _fallbacks(settings: Settings, redis: "RedisConnection | None") -> list[Embedder]:
+    """The models that stand in for the configured one, in their order. Its address and its key are not theirs."""
+    asked = settings.model_copy(update={"embedder_url": "", "embedder_key": SecretStr("")})
+    found: list[Embedder] = []
+    for spec in filter(None, map(str.strip, settings.embedder_fallback.split(","))):
+        name, at, url = spec.partition("@http")
+        elsewhere = asked.model_copy(update={"embedder_url": f"http{url}"}) if at else asked
+        if name in ("none", settings.embedder):
+            raise Misconfigured(f"SCRUBJAY_EMBEDDER_FALLBACK holds {spec!r}: it cannot stand in, name another model")
+        try:
+            model = _cached(elsewhere, redis, name)
+        except Misconfigured as error:
+            raise Misconfigured(f"SCRUBJAY_EMBEDDER_FALLBACK holds {spec!r}. {error}") from error
+        found += [model] if model is not None else []
+    return found
+
+
 def _cached(settings: Settings, redis: "RedisConnection | None", spec: str) -> Embedder | None:
     from scrubjay.backends.breaker import Breaker
     from scrubjay.models import embedder_of
@@ -263,6 +300,17 @@ def _cached(settings: Settings, redis: "RedisConnection | None", spec: str) -> E
     if model is not None and spec.partition(":")[0] in _ON_SERVERS:
         model = GuardedEmbedder(model, Breaker(spec, failures=1))
     return Cached(model, shared=_shared(redis, spec)) if model is not None else None
+
+
+def _chat(settings: Settings) -> Chat | None:
+    """The language model that these settings name, behind a guard: one that is down costs one wait."""
+    if not settings.chat:
+        return None
+    from scrubjay.backends.breaker import Breaker
+    from scrubjay.models.chat import chat_of
+
+    guard = Breaker(settings.chat, failures=1)
+    return chat_of(settings.chat, url=settings.chat_url, key=settings.chat_key.get_secret_value(), guard=guard)
 
 
 def _shared(redis: "RedisConnection | None", spec: str) -> SharedVectors | None:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from scrubjay.model import Memory
 from scrubjay.model.tasks import read_apart
+from scrubjay.model.workspace import COMPLETION_KIND, stretches
 from scrubjay.ports import Embedder, Entry
 from scrubjay.write.split import Count, Span, split
 
@@ -45,7 +46,7 @@ def parts_of(memories: Sequence[Memory], embedder: Embedder) -> tuple[list[tuple
 
 
 def _cuts(memory: Memory, *, window: int, count: Count) -> Iterator[Span]:
-    for start, stop in read_apart(memory):
+    for start, stop in stretches(memory) if memory.kind == COMPLETION_KIND else read_apart(memory):
         for inner_start, inner_stop in split(memory.content[start:stop], window=window, count=count):
             yield start + inner_start, start + inner_stop
 

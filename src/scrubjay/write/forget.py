@@ -4,15 +4,43 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from scrubjay.model import ForgetReceipt, Memory, Scope
-from scrubjay.ports import Records, Stores
+from scrubjay.model import Filter, ForgetReceipt, Memory, Scope
+from scrubjay.ports import Events, Records, Stores
+from scrubjay.write.announce import forgotten, purged
 from scrubjay.write.index import Index
+from scrubjay.write.reconcile import restored_from
 
 FORGOTTEN = "forgotten"
 
 
+async def meant(
+    scope: Scope, ids: Sequence[UUID] | None, *, key: str | None, purging: bool, records: Records, now: datetime
+) -> list[UUID]:
+    """Those of these ids that the scope holds; without ids, all that it holds, or that have this key.
+
+    Only what is believed, unless it is to be purged: then past versions, too.
+    """
+    if ids is not None:
+        found = [memory for memory in await records.get(scope, ids) if scope.holds(memory.scope)]
+        return [memory.id for memory in found if purging or memory.superseded_at is None]
+    wanted = Filter(scope=scope, reach="holds", key=key, history=True)
+    return [
+        memory.id
+        async for batch in records.scan(wanted, now=now)
+        for memory in batch
+        if purging or memory.superseded_at is None
+    ]
+
+
 async def forget(
-    scope: Scope, ids: Sequence[UUID], *, stores: Stores, index: Index, at: datetime, because: str | None
+    scope: Scope,
+    ids: Sequence[UUID],
+    *,
+    stores: Stores,
+    index: Index,
+    events: Events,
+    at: datetime,
+    because: str | None,
 ) -> ForgetReceipt:
     """Stop believing these and what was made from them. They still answer questions about the past."""
     derived = await stores.records.derived(scope, ids)
@@ -22,29 +50,41 @@ async def forget(
     tenant = Scope(tenant=scope.tenant)
     went = await stores.records.close(tenant, derived, at=at, because=f"{reason}, with its source") if closed else []
     await index.retire([*closed, *went])
+    await events.publish(forgotten([*closed, *went], at))
     return ForgetReceipt(ids=tuple(one.id for one in closed), derived=tuple(one.id for one in went), at=at)
 
 
 async def purge(
-    scope: Scope, ids: Sequence[UUID], *, stores: Stores, at: datetime, versions: bool = True
+    scope: Scope,
+    ids: Sequence[UUID],
+    *,
+    stores: Stores,
+    index: Index,
+    events: Events,
+    at: datetime,
+    versions: bool = True,
 ) -> ForgetReceipt:
     """Delete these, every version of them and what was made from them, from every store; count again what is left.
 
-    The vectors go first: if this stops half-way, the records still say what is left to delete, and wait to be indexed.
-    They go once more at the end, for somebody may have been indexing one of these meanwhile. `versions` is false when
-    the ids name every version already.
+    Vectors and files go first: if this stops half-way, the records still say what is left to delete, and wait to be
+    indexed. Vectors go once more at the end, for somebody may have been indexing one of these meanwhile. `versions` is
+    false when the ids name every version already.
     """
     tenant = Scope(tenant=scope.tenant)
     held = [memory for memory in await stores.records.get(scope, ids) if scope.holds(memory.scope)]
     family = dict.fromkeys(memory.id for memory in held)
     for memory in held if versions else ():
-        family |= dict.fromkeys(version.id for version in await _versions(memory, stores.records))
+        family |= dict.fromkeys(version.id for version in await _family(memory, stores.records))
     derived = [one for one in await stores.records.derived(scope, list(family)) if one not in family]
     everything = [*family, *derived]
+    gone = await stores.records.get(tenant, everything)
+    await index.forget(gone)
     await stores.records.mark(everything, None)
     await stores.vectors.remove(everything)
+    await stores.blobs.release(tenant, everything)
     await stores.records.purge(tenant, everything)
     await stores.vectors.remove(everything)
+    await events.publish(purged(gone, at))
     named = {memory.id for memory in held}
     return ForgetReceipt(
         ids=tuple(memory.id for memory in held),
@@ -54,12 +94,34 @@ async def purge(
         remaining={
             "records": len(await stores.records.get(tenant, everything)),
             "vectors": await stores.vectors.traces(everything),
+            "blobs": len(await stores.blobs.held(tenant, everything)),
         },
     )
 
 
-async def _versions(memory: Memory, records: Records) -> list[Memory]:
-    """Every version of it: what it replaced and what replaced it, and all that its key ever had in its scope."""
-    versions = await records.versions(memory.scope, id=memory.id)
+async def versions_of(memory: Memory, records: Records) -> list[Memory]:
+    """Every version of it: what it replaced and what replaced it, and what these were restored from."""
+    found = {version.id: version for version in await records.versions(memory.scope, id=memory.id)}
+    waiting = list(found.values())
+    while waiting:
+        version = waiting.pop()
+        source = restored_from(version)
+        if source is None or source in found:
+            continue
+        earlier = {one.id: one for one in await records.versions(memory.scope, id=source)}
+        # Anybody may tell a reason that reads like ours. What was restored says the same as before.
+        if source in earlier and _says_the_same(earlier[source], version):
+            fresh = [one for one in earlier.values() if one.id not in found]
+            found |= {one.id: one for one in fresh}
+            waiting += fresh
+    return list(found.values())
+
+
+def _says_the_same(one: Memory, other: Memory) -> bool:
+    return (one.scope, one.fingerprint) == (other.scope, other.fingerprint)
+
+
+async def _family(memory: Memory, records: Records) -> list[Memory]:
+    """Every version of it, and all that its key ever had in its scope."""
     keyed = await records.versions(memory.scope, key=memory.key) if memory.key is not None else []
-    return versions + [version for version in keyed if version.scope == memory.scope]
+    return await versions_of(memory, records) + [version for version in keyed if version.scope == memory.scope]

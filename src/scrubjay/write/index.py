@@ -8,15 +8,19 @@ beside the active one, and takes over when it is complete.
 import asyncio
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeAlias
+from uuid import UUID
 
 from scrubjay.errors import Conflict, EmbedderUnavailable, Misconfigured, Unavailable
 from scrubjay.logs import logger
 from scrubjay.model import Generation, GenerationState, Identity, Memory
-from scrubjay.ports import Clock, Embedder, Serving, Stores
-from scrubjay.write.embed import embed
+from scrubjay.ports import UNSURE, WORDS_ONLY, Clock, Embedder, Events, PortableVectors, Remembering, Serving, Stores
+from scrubjay.write.announce import switched
+from scrubjay.write.embed import embed, entry, parts_of
+from scrubjay.write.fallback import Fallbacks
+from scrubjay.write.keeper import Keeper
 
 log = logger("index")
 
@@ -39,13 +43,20 @@ class Index:
         stores: Stores,
         embedder: Embedder | None,
         reopen: Callable[[Identity], Embedder | None],
+        events: Events,
         clock: Clock,
+        engine: str = "embedded",
+        words_only: Collection[str] = (),
+        fallbacks: Sequence[Embedder] = (),
     ) -> None:
+        self._fallbacks = Fallbacks(fallbacks, stores=stores, clock=clock)
+        self._keeper = Keeper(stores=stores, engine=engine, clock=clock)
         self._records = stores.records
         self._generations = stores.generations
         self._vectors = stores.vectors
         self._embedder = embedder
         self._reopen = reopen
+        self._events = events
         self._clock = clock
         self._older: dict[Identity, Embedder | None] = {}
         self._looked = float("-inf")
@@ -54,6 +65,10 @@ class Index:
         self._mine: Generation | None = None
         self._looking = asyncio.Lock()
         self._writes = 0
+        self._words_only = frozenset(words_only)
+        self._heard = bool(self._words_only)
+        self.waited_at = float("-inf")
+        """When something last had to wait, by the monotonic clock."""
 
     @property
     def embedder(self) -> Embedder | None:
@@ -74,8 +89,27 @@ class Index:
         """Whether nobody in this process is about to index what they wrote."""
         return self._writes == 0
 
-    async def serving(self) -> Serving | None:
-        """The generation that answers; None without a model, or when the one that made it cannot be opened."""
+    async def serving(self, *, failed: Serving | None = None) -> Serving | None:
+        """The generation that answers; None without a model, or when the one that made it cannot be opened.
+
+        While its model cannot answer, the generation of a fallback that can and has vectors, if there is one. `failed`
+        is one whose model just could not: what is returned then is another one, or None.
+        """
+        if failed is not None:
+            self._fallbacks.note_failure(failed.generation.number)
+        try:
+            own = await self._own()
+        except EmbedderUnavailable:
+            # Not even its size is known: it was never reached.
+            if (standing_in := await self._fallbacks.answering()) is None or self._keeper.elsewhere:
+                raise
+            return standing_in
+        if own is None or not self._fallbacks.is_down(own.generation.number):
+            return own
+        return await self._fallbacks.answering() or (own if failed is None else None)
+
+    async def _own(self) -> Serving | None:
+        """The active generation, whether its model can answer now or not."""
         await self._look()
         return self._serving
 
@@ -83,6 +117,10 @@ class Index:
         """The generation of the configured model, while it is not the active one."""
         await self._look()
         return self._building
+
+    def look_again(self) -> None:
+        """Ask the store at the next occasion which generation answers, since another process has changed it."""
+        self._looked = float("-inf")
 
     async def _look(self, *, again: bool = False) -> None:
         if self._embedder is None or (not again and time.monotonic() - self._looked < _FRESH_SECONDS):
@@ -102,14 +140,38 @@ class Index:
                 known = await self._generations.generations()
                 active = next(one for one in known if one.state == "active")
             embedder = self._embedder if active.identity == identity else self._opened(active.identity)
-            self._serving = Serving(generation=active, embedder=embedder) if embedder is not None else None
+            await self._keeper.look(active.number)
+            self._serving = self._answering(active, embedder)
             # A generation that was active before is not built again by itself: two processes with different models
             # would take turns for ever. `drain(adopt=True)` is how a person goes back to it.
-            self._building = mine if mine.state == "building" else None
+            self._building = mine if mine.state in ("building", "standby") else None
             self._mine = mine
             self._looked = time.monotonic()
 
+    def _answering(self, active: Generation, embedder: Embedder | None) -> Serving | None:
+        if embedder is None or self._keeper.elsewhere:
+            return None
+        return Serving(generation=active, embedder=embedder, is_complete=self._keeper.is_complete)
+
+    async def fault(self) -> str:
+        """What is wrong with where the vectors are, in one sentence with its remedy; empty when nothing is."""
+        await self._look()
+        return self._keeper.fault()
+
+    async def hold(self) -> None:
+        """Let the marks speak of the engine that was configured. Raises Conflict while another one is at work."""
+        if self._embedder is not None and not await self._held():
+            raise self._keeper.refusal()
+
+    async def _held(self) -> bool:
+        await self._look(again=True)
+        held = await self._keeper.hold(await self._active_number())
+        await self._look(again=True)
+        return held
+
     def _opened(self, identity: Identity) -> Embedder | None:
+        if (fallback := self._fallbacks.opened(identity)) is not None:
+            return fallback
         if identity not in self._older:
             try:
                 self._older[identity] = self._reopen(identity)
@@ -119,18 +181,38 @@ class Index:
         return self._older[identity]
 
     async def add(self, memories: Sequence[Memory]) -> bool:
-        """Index these now. False when the model or the engine cannot answer: they keep waiting, marked as such."""
+        """Index these now. False when the model or the engine cannot answer: they keep waiting, marked as such.
+
+        Meanwhile a fallback model, if there is one, finds them by meaning.
+        """
         if self._embedder is None or not memories:
             return True
         try:
-            serving = await self.serving()
-            if serving is None:
+            own = await self._own()
+            if own is None:
                 return False
-            await self._store(serving.generation.number, serving.embedder, memories)
+            await self._store(own.generation.number, own.embedder, await self._with_vectors(memories))
+        except EmbedderUnavailable as error:
+            await self._stand_in([memory for memory in memories if memory.kind not in self._words_only])
+            return self._has_to_wait(memories, error)
         except Unavailable as error:
-            log.warning("indexing has to wait", memories=len(memories), error=str(error))
-            return False
+            return self._has_to_wait(memories, error)
         return True
+
+    async def _stand_in(self, memories: Sequence[Memory]) -> None:
+        """Let a fallback index these, since the model that should cannot."""
+        if self._serving is not None:
+            self._fallbacks.note_failure(self._serving.generation.number)
+        try:
+            if memories and not self._keeper.elsewhere:
+                await self._fallbacks.store(memories)
+        except Unavailable as error:
+            log.warning("fallback cannot index", memories=len(memories), error=str(error))
+
+    def _has_to_wait(self, memories: Sequence[Memory], error: Unavailable) -> bool:
+        log.warning("indexing has to wait", memories=len(memories), error=str(error))
+        self.waited_at = time.monotonic()
+        return False
 
     async def renew(self, memories: Sequence[Memory]) -> bool:
         """Index these again, since what a search filters by was changed. Other generations do so when they are drained.
@@ -142,24 +224,22 @@ class Index:
         try:
             await self._vectors.remove([memory.id for memory in memories])
         except Unavailable as error:
-            log.warning("indexing has to wait", memories=len(memories), error=str(error))
-            return False
+            return self._has_to_wait(memories, error)
         return await self.add(memories)
 
     async def retire(self, memories: Sequence[Memory]) -> bool:
         """Take memories that were closed out of default searches. False when that has to wait."""
         if self._embedder is None or not memories:
             return True
-        ids = [memory.id for memory in memories]
         try:
-            await self._vectors.retire(ids)
-            serving = await self.serving()
-            if serving is not None:
-                missing = set(await self._vectors.missing(serving.generation.number, ids))
-                await self._records.mark([one for one in ids if one not in missing], serving.generation.number)
+            await self._vectors.retire([memory.id for memory in memories])
+            ids = [memory.id for memory in await self._with_vectors(memories)]
+            own = await self._own()
+            if own is not None:
+                missing = set(await self._vectors.missing(own.generation.number, ids))
+                await self._records.mark([one for one in ids if one not in missing], own.generation.number)
         except Unavailable as error:
-            log.warning("indexing has to wait", memories=len(memories), error=str(error))
-            return False
+            return self._has_to_wait(memories, error)
         return True
 
     async def _store(self, generation: int, embedder: Embedder, memories: Sequence[Memory]) -> None:
@@ -167,6 +247,12 @@ class Index:
         # What was purged while it was being embedded must not come back as a vector.
         if purged := await self._records.mark([memory.id for memory in memories], generation):
             await self._vectors.remove(purged)
+
+    async def _with_vectors(self, memories: Sequence[Memory]) -> list[Memory]:
+        """Those that are to have vectors. The others, of kinds that are found by words only, are marked as such."""
+        if quiet := [memory.id for memory in memories if memory.kind in self._words_only]:
+            await self._records.mark(quiet, WORDS_ONLY)
+        return [memory for memory in memories if memory.kind not in self._words_only]
 
     async def backlog(self) -> int:
         """How many memories wait to be indexed with the model that was configured."""
@@ -176,26 +262,36 @@ class Index:
             target = await self._target()
         except EmbedderUnavailable:
             # A model that was never reached has no generation yet: count by the one that is there, or all of them.
-            known = await self._generations.generations()
-            return await self._records.backlog(next((one.number for one in known if one.state == "active"), 0))
+            return await self._records.backlog(await self._active_number())
+        if target is None and self._keeper.elsewhere:
+            return await self._records.backlog(await self._active_number())
         return await self._records.backlog(target.number) if target else 0
+
+    async def _active_number(self) -> int:
+        known = await self._generations.generations()
+        return next((one.number for one in known if one.state == "active"), 0)
 
     async def _target(self) -> Generation | None:
         """The generation that draining works on: the one in the making, or else the active one."""
         building = await self.building()
         if building is not None:
             return building
-        serving = await self.serving()
-        return serving.generation if serving is not None else None
+        own = await self._own()
+        return own.generation if own is not None else None
 
     async def drain(self, progress: Progress | None = None, *, adopt: bool = False) -> int:
         """Index everything that waits, then let a completed generation take over. Safe to repeat and to run twice.
 
         With `adopt`, the model that was configured takes over, also when it was replaced or undone before.
         """
-        await self._look(again=True)
+        if self._embedder is None or not await self._held():
+            return 0
+        if not self._heard:
+            # Every kind is to have vectors, and some may have been stored by a process that gave them none.
+            await self._records.unmark(WORDS_ONLY)
+            self._heard = True
         target = self._mine if adopt else await self._target()
-        if target is None or self._embedder is None:
+        if target is None:
             return 0
         mine = target.identity == self._embedder.identity
         embedder = self._embedder if mine else self._opened(target.identity)
@@ -213,15 +309,31 @@ class Index:
             await self._generations.switch(target.number, at=self._clock())
             log.info("embedding generation switched", generation=target.number, model=str(target.identity))
             await self._look(again=True)
+            await self._events.publish(switched(target, self._clock()))
+        if await self._keeper.settle():
+            self.look_again()
         return done
 
-    async def _catch_up(self, generation: int, embedder: Embedder, waiting: Sequence[Memory]) -> None:
+    async def _catch_up(self, generation: int, embedder: Embedder, pending: Sequence[Memory]) -> None:
+        waiting = await self._with_vectors(pending)
         # One that carries another generation's mark may have vectors here from before, and then needs only the mark.
         marked = [memory.id for memory in waiting if memory.generation is not None]
         missing = set(await self._vectors.missing(generation, marked)) if marked else set()
-        lacking = [memory for memory in waiting if memory.generation is None or memory.id in missing]
+        stored = set(marked) - missing
+        doubted = [memory for memory in waiting if memory.generation == UNSURE and memory.id in stored]
+        stored -= {memory.id for memory in doubted} - await self._renewed(generation, doubted)
+        lacking = [memory for memory in waiting if memory.id not in stored]
         await self._store(generation, embedder, lacking)
         await self._records.mark([memory.id for memory in waiting], generation)
+
+    async def _renewed(self, generation: int, doubted: Sequence[Memory]) -> set[UUID]:
+        """Bring what a search filters by up to date; the vectors themselves hold, since a new text is a new memory."""
+        if not doubted or not isinstance(self._vectors, PortableVectors):
+            return set()
+        by_id = {memory.id: memory for memory in doubted}
+        stored = await self._vectors.entries(generation, list(by_id))
+        await self._vectors.upsert(generation, [entry(by_id[one.id], one.spans, one.vectors) for one in stored])
+        return {one.id for one in stored}
 
     async def rollback(self) -> Generation:
         """Let the generation that was active before answer again. Raises Conflict when there is none."""
@@ -232,6 +344,7 @@ class Index:
         last = max(retired, key=lambda one: (one.switched_at, one.number))
         await self._generations.switch(last.number, at=self._clock(), leaving="undone")
         await self._look(again=True)
+        await self._events.publish(switched(last, self._clock()))
         return last
 
     async def rebuild(self) -> None:
@@ -245,15 +358,35 @@ class Index:
     async def sweep(self) -> list[Generation]:
         """Delete the vectors of generations that no longer answer; after this there is no way back to them."""
         known = await self._generations.generations()
-        gone = [one for one in known if one.state in ("retired", "undone")]
+        gone = [one for one in known if one.state in ("retired", "undone") or self._fallbacks.are_done_with(one)]
         for one in gone:
             await self._vectors.drop(one.number)
             await self._generations.drop(one.number)
         await self._look(again=True)
         return gone
 
+    async def forget(self, memories: Sequence[Memory]) -> None:
+        """Let no model, nor what models share, remember the texts of these. Raises StoreUnavailable."""
+        for embedder in self._models():
+            if isinstance(embedder, Remembering):
+                await embedder.forget(parts_of(memories, embedder)[1])
+
+    def counts(self) -> dict[str, int]:
+        """How many texts the models remembered, found among what is shared, and embedded; empty when nobody counts."""
+        counted = [model.counts for model in self._models() if isinstance(model, Remembering)]
+        return {name: sum(one[name] for one in counted) for name in (counted[0] if counted else ())}
+
+    def clear(self) -> None:
+        """Let no model remember any text in this process, since somewhere a memory was purged."""
+        for embedder in self._models():
+            if isinstance(embedder, Remembering):
+                embedder.clear()
+
+    def _models(self) -> list[Embedder]:
+        models = (self._embedder, *self._fallbacks.embedders, *self._older.values())
+        return [model for model in models if model is not None]
+
     async def shut(self) -> None:
         """Let go of every model."""
-        for embedder in (self._embedder, *self._older.values()):
-            if embedder is not None:
-                await embedder.shut()
+        for embedder in self._models():
+            await embedder.shut()

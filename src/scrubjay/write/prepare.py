@@ -7,7 +7,7 @@ from uuid import UUID
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model import DEFAULT_KIND, PLACE_NAMES, Json, Memory, Scope, Trust, Where, id_of, new_id
-from scrubjay.model.checks import in_utc, shown
+from scrubjay.model.checks import check_several, in_utc, shown
 from scrubjay.ports import Redactor
 from scrubjay.write.redact import redacted
 
@@ -83,6 +83,7 @@ def telling_of(item: object) -> Telling:
 def prepare(telling: Telling, scope: Scope, *, now: datetime, redactor: Redactor | None) -> Memory:
     """Build the memory. Secrets are taken out first, so that nothing later sees them."""
     told: dict[str, Any] = {name: value for name, value in telling.items() if value is not None}
+    told["data"] = _data(told.get("data", {}))
     found: tuple[str, ...] = ()
     if redactor is not None:
         clean, found = redacted(redactor, {name: told[name] for name in _TEXTS if name in told})
@@ -94,13 +95,13 @@ def prepare(telling: Telling, scope: Scope, *, now: datetime, redactor: Redactor
         kind=told.get("kind", DEFAULT_KIND),
         content=told.get("content", ""),
         key=told.get("key"),
-        data=_data(told.get("data", {})),
+        data=told["data"],
         importance=told.get("importance", 0.5),
         trust=_trust(told.get("trust", Trust.TOLD)),
         source=told.get("source"),
         author=told.get("author"),
         reason=told.get("reason"),
-        derived_from=tuple(id_of(one, scope.tenant) for one in told.get("derived_from", ())),
+        derived_from=_sources(told.get("derived_from", ()), scope.tenant),
         redacted=found,
         scope=place,
         created_at=now,
@@ -121,8 +122,12 @@ def _data(value: object) -> dict[str, Json]:
     return dict(value)
 
 
+def _sources(value: Iterable[UUID | str], tenant: str) -> tuple[UUID, ...]:
+    check_several("derived_from", value)
+    return tuple(id_of(one, tenant) for one in value)
+
+
 def _trust(value: object) -> Trust:
-    try:
-        return Trust(value)  # type: ignore[arg-type]  # an unknown value is what the error is for
-    except ValueError as error:
-        raise InvalidInput(f"trust is {shown(value)}: use one of {', '.join(Trust)}") from error
+    if not isinstance(value, str) or value not in list(Trust):
+        raise InvalidInput(f"trust is {shown(value)}: use one of {', '.join(Trust)}")
+    return Trust(value)

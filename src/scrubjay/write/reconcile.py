@@ -7,7 +7,7 @@ is closed, not changed, so that the question "what did we believe on Monday?" ke
 
 from dataclasses import replace
 from datetime import datetime
-from uuid import uuid5
+from uuid import UUID, uuid5
 
 from scrubjay.errors import Conflict, IdTaken
 from scrubjay.model import Memory
@@ -15,16 +15,16 @@ from scrubjay.ports import Decision, Known
 
 REPLACED = "replaced"
 CORRECTED = "corrected"
+RESTORED = "restored"
 
 
 def reconcile(draft: Memory, known: Known) -> Decision:
     """Say whether the draft is new, known already, or replaces something. Raises IdTaken when its id is another's."""
     if known.same_id is not None:
         if not _says_the_same(draft, known.same_id):
-            raise IdTaken(
-                f"id {draft.id} names another memory already: {known.same_id.content[:60]!r}. "
-                "Use `update` to change it, or another id"
-            )
+            # Ids are unique in the whole tenant, and what another user stored under one is not told.
+            there = f": {known.same_id.content[:60]!r}" if draft.scope.sees(known.same_id.scope) else ""
+            raise IdTaken(f"id {draft.id} names another memory already{there}. Use another, or `update` to change it")
         return Decision(outcome="unchanged", memory=known.same_id)
     same = known.same_words
     if same is not None and draft.valid_to is None and (same.valid_from <= draft.valid_from or _at_once(draft, same)):
@@ -49,6 +49,12 @@ def reopen(draft: Memory, known: Known) -> Decision:
     """Believe again what was forgotten, over its own stretch. Raises Conflict when that stretch is taken."""
     _check_free(draft, known, "Forget that one first, or leave this one forgotten")
     return Decision(outcome="stored", memory=draft, opens=(draft,))
+
+
+def restored_from(memory: Memory) -> UUID | None:
+    """The version that was forgotten and that this one says it restored; None when it was told."""
+    is_restored = memory.reason is not None and memory.reason.partition(":")[0] == RESTORED
+    return memory.derived_from[-1] if is_restored and memory.derived_from else None
 
 
 def _check_free(draft: Memory, known: Known, remedy: str) -> None:

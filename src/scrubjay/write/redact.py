@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from scrubjay.model import Json
+from scrubjay.model.checks import check_content, check_depth
 from scrubjay.ports import Redactor
 from scrubjay.write.assignments import names_a_credential
 from scrubjay.write.secrets import RULES, Span
@@ -62,9 +63,19 @@ def redacted(redactor: Redactor, fields: Mapping[str, Any]) -> tuple[dict[str, A
     Every text is cleaned, and every text inside lists and dicts, with the names in them. A value in a dict whose name
     says that it is a credential goes whole. Anything else, such as a number or an id, comes back as it is.
     """
+    for name, value in fields.items():
+        check_depth(name, value)
     kinds: set[str] = set()
     clean = {name: _clean(redactor, value, kinds) for name, value in fields.items()}
     return clean, tuple(sorted(kinds))
+
+
+def reason_of(reason: str | None, redactor: Redactor | None) -> str | None:
+    """Why something was done, as it may be stored: checked, and without secrets."""
+    if reason is None:
+        return None
+    check_content(reason, "reason")
+    return redactor.redact(reason)[0] if redactor is not None else reason
 
 
 def _clean(redactor: Redactor, value: Any, kinds: set[str]) -> Any:  # noqa: ANN401 -- a field may be anything
@@ -75,8 +86,10 @@ def _clean(redactor: Redactor, value: Any, kinds: set[str]) -> Any:  # noqa: ANN
             return text
         case dict():
             return _clean_dict(redactor, value, kinds)
-        case list() | tuple():
-            return type(value)([_clean(redactor, inner, kinds) for inner in value])
+        case list():
+            return [_clean(redactor, inner, kinds) for inner in value]
+        case tuple():
+            return tuple(_clean(redactor, inner, kinds) for inner in value)
         case _:
             return value
 

@@ -9,12 +9,16 @@ from typing import Final
 
 from scrubjay.errors import InvalidInput, ScrubjayError, Unsupported
 from scrubjay.model import Filter, Memory, Scope
+from scrubjay.model.checks import check_several, shown
 from scrubjay.model.portable import check_header, from_json, header, to_json
-from scrubjay.ports import Records, Redactor
+from scrubjay.ports import Clock, Events, Records, Redactor
+from scrubjay.write.announce import imported
 from scrubjay.write.index import Index
 from scrubjay.write.redact import redacted
 
 BATCH: Final = 1_000
+
+_TEXTS: Final = ("content", "key", "data", "source", "author", "reason", "closed_because")
 
 
 async def export_lines(filter: Filter, *, records: Records, now: datetime) -> AsyncIterator[str]:
@@ -32,6 +36,8 @@ async def import_lines(
     records: Records,
     index: Index,
     redactor: Redactor | None,
+    events: Events,
+    clock: Clock,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[int, int]:
     """Store the memories of these lines for the scope's tenant; return how many were new and how many were known.
@@ -39,18 +45,22 @@ async def import_lines(
     Safe to repeat: what is stored already is left alone. A faulty line stops the import and is named; the batches
     before it are kept, so mend the line and run it again.
     """
-    numbered = enumerate((line for line in lines if line.strip()), start=1)
+    check_several("lines", lines)
+    numbered = enumerate((line for line in lines if not isinstance(line, str) or line.strip()), start=1)
     first = next(numbered, None)
     if first is None:
         raise Unsupported("there is nothing to import: the file is empty")
     check_header(_object(*first))
     new = known = 0
     while batch := [_clean(_memory(number, line, scope), redactor) for number, line in islice(numbered, BATCH)]:
+        tenant, ids = Scope(tenant=scope.tenant), [memory.id for memory in batch]
+        before = {memory.id for memory in await records.get(tenant, ids)}
         loaded = await records.load(batch)
         new, known = new + loaded, known + len(batch) - loaded
         if loaded:
-            stored = await records.get(Scope(tenant=scope.tenant), [memory.id for memory in batch])
+            stored = await records.get(tenant, ids)
             await index.add([memory for memory in stored if memory.generation is None])
+            await events.publish(imported([memory for memory in stored if memory.id not in before], clock()))
         if progress is not None:
             progress(new + known)
     return new, known
@@ -74,15 +84,17 @@ def _clean(memory: Memory, redactor: Redactor | None) -> Memory:
     """The memory without secrets. What an export holds is clean already and comes back as it is."""
     if redactor is None:
         return memory
-    texts = {name: getattr(memory, name) for name in ("content", "key", "data", "source", "author", "reason")}
+    texts = {name: getattr(memory, name) for name in _TEXTS}
     clean, kinds = redacted(redactor, {name: value for name, value in texts.items() if value})
     return replace(memory, **clean, redacted=tuple(sorted({*memory.redacted, *kinds}))) if kinds else memory
 
 
 def _object(number: int, line: str) -> dict[str, object]:
+    if not isinstance(line, str):
+        raise Unsupported(f"line {number} is {shown(line)}: give lines of text")
     try:
         value = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Unsupported(f"line {number} is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise Unsupported(f"line {number} is not a JSON object")

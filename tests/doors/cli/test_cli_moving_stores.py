@@ -3,6 +3,7 @@
 import json
 import sqlite3
 from contextlib import closing
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -14,12 +15,13 @@ def remembered(run, home):
     run("remember", "Lives in Bonn", "-u", "ada", "--key", "city")
     run("remember", "Lives in Rome", "-u", "ada", "--key", "city")
     run("remember", "Prefers tabs", "--tenant", "other")
+    run("working", "append", "Hello", "-u", "ada", "-s", "monday")
     return home
 
 
 def test_move_carries_everything(run, remembered, tmp_path):
     rows = dict(run("move", "--to", f"sqlite:///{tmp_path}/new/scrubjay.db").rows)
-    assert rows["tenant default"] == "3 memories"
+    assert rows["tenant default"] == "3 memories, 1 session"
     assert rows["tenant other"] == "1 memory"
     assert rows["from"].endswith("home/scrubjay.db")
     assert "same on both sides" in rows["compared"]
@@ -33,6 +35,8 @@ def test_move_there_and_back(run, remembered, tmp_path, postgres_database):
     before = run("export").out
     there = run("move", "--to", server, "--json").json
     assert there["tenants"] == {"default": 3, "other": 1}
+    assert there["sessions"] == {"default": 1}
+    assert there["files"] == {}
     assert there["earlier"] == 0
     back = run("move", "--from", server, "--to", f"sqlite:///{tmp_path}/back/scrubjay.db", "--json").json
     assert back["sha256"] == there["sha256"]
@@ -50,6 +54,13 @@ def test_move_refuses_a_store_with_something_in_it(run, remembered, tmp_path):
     done = run("move", "--to", f"sqlite:///{tmp_path}/new/scrubjay.db", code=1)
     assert "name an empty store" in done.err
     assert json.loads(run("move", "--to", f"sqlite:///{tmp_path}/new/scrubjay.db", "--json", code=1).err)["error"]
+
+
+def test_restore_says_what_an_older_backup_lacks(run, home):
+    older = Path(__file__).parents[2] / "integration" / "version-1.backup"
+    done = run("restore", str(older))
+    assert dict(done.rows)["tenant default"] == "14 memories"
+    assert "holds no files and no sessions" in done.err
 
 
 @pytest.mark.parametrize(
@@ -72,11 +83,12 @@ def test_move_needs_to_know_where_to(run):
 
 def test_backup_and_restore(run, remembered, tmp_path):
     saved = dict(run("backup", "all.backup").rows)
-    assert saved["tenant default"] == "3 memories"
+    assert saved["tenant default"] == "3 memories, 1 session"
     assert len(saved["sha256"]) == 64
     rows = dict(run("restore", "all.backup", "--home", "new").rows)
     assert rows["tenant other"] == "1 memory"
     assert "kept aside" not in rows
+    assert "Hello" in run("working", "recent", "-u", "ada", "-s", "monday", "--home", "new").out
     for tenant in ("default", "other"):
         here = run("export", "--tenant", tenant).out
         assert run("export", "--tenant", tenant, "--home", "new").out == here
@@ -84,9 +96,10 @@ def test_backup_and_restore(run, remembered, tmp_path):
 
 def test_backup_and_restore_as_json(run, remembered):
     saved = run("backup", "all.backup", "--json").json
-    assert (saved["version"], saved["tenants"], saved["vectors"]) == (1, {"default": 3, "other": 1}, {})
+    assert (saved["version"], saved["tenants"], saved["vectors"]) == (2, {"default": 3, "other": 1}, {})
     restored = run("restore", "all.backup", "--home", "new", "--json").json
     assert restored["tenants"] == saved["tenants"]
+    assert restored["sessions"] == saved["sessions"] == {"default": 1}
     assert restored["created_at"] == saved["created_at"]
     assert restored["aside"] is None
 
@@ -113,4 +126,4 @@ def test_backup_of_nothing(run, tmp_path):
 
 
 def test_progress_is_shown_on_a_terminal(terminal, run, remembered):
-    assert "every row and vector is the same" in terminal("move", "--to", "sqlite:///new.db").out
+    assert "everything is the same" in terminal("move", "--to", "sqlite:///new.db").out

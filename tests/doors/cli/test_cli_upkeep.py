@@ -178,3 +178,23 @@ def test_a_store_that_cannot_be_opened_is_one_line(run, tmp_path):
     assert (
         json.loads(run("list", "--home", str(tmp_path / "file"), "--json", code=1).err)["error"] == "StoreUnavailable"
     )
+
+
+def test_health_of_an_embedded_store(run, monkeypatch):
+    monkeypatch.setenv("SCRUBJAY_EMBEDDER", "static")
+    assert [row[:2] for row in run("health").rows] == [["records", "up"], ["vectors", "up"], ["embedder", "up"]]
+    found = run("health", "--json").json
+    assert (found["state"], found["pending"]) == ("ready", 0)
+
+
+def test_health_without_its_servers(run, monkeypatch):
+    monkeypatch.setenv("SCRUBJAY_RECORDS", "postgresql://ann:hidden@127.0.0.1:9/scrubjay")
+    monkeypatch.setenv("SCRUBJAY_VECTORS", "qdrant://:hidden@127.0.0.1:9")
+    done = run("health", "--json", code=1)
+    assert (done.json["state"], done.json["pending"]) == ("down", None)
+    for part in ("records", "vectors"):
+        store = done.json["stores"][part]
+        assert store["state"] == "down"
+        assert "Check that" in store["error"]
+        assert "runbooks" in store["remedy"]
+    assert "hidden" not in done.out + done.err

@@ -130,6 +130,22 @@ def test_context_keeps_to_its_budget(client, user, remember):
     assert answer["left_out"]
 
 
+def test_context_has_sections_and_forms(client, user, remember):
+    remember("Always answer in <English>", kind="instruction")
+    remember("The formatter is black", kind="fact")
+    asked = {"query": "set up the formatter", "user": user, "sections": ["facts"], "as": "xml"}
+    answer = client.post("/v1/memory/context", json=asked).json()
+    assert "<memory>Always answer in &lt;English&gt;</memory>" in answer["text"]
+    assert "score" not in answer["items"][0]
+    assert 0 < answer["items"][1]["score"] < 1
+    assert "messages" not in answer
+    told = client.post("/v1/memory/context", json={**asked, "as": "messages"}).json()
+    assert [one["role"] for one in told["messages"]] == ["system"]
+    wrong = client.post("/v1/memory/context", json={**asked, "as": "pdf"})
+    assert wrong.status_code == 400
+    assert "messages" in wrong.text
+
+
 def test_get_by_an_id_of_ones_own(client, user, remember):
     stored = remember("Ticket 7 is done", id="ticket-7")
     assert client.get("/v1/memory/ticket-7").json()["id"] == stored["id"]

@@ -2,7 +2,9 @@
 
 import pytest
 
+from scrubjay.backends.events import LocalEvents
 from scrubjay.backends.memory import MemoryStore, MemoryVectors
+from scrubjay.backends.memory.blobs import MemoryBlobs
 from scrubjay.errors import StoreUnavailable
 from scrubjay.model import Scope
 from scrubjay.ports import Stores
@@ -27,12 +29,14 @@ class Stopping(MemoryStore):
 @pytest.fixture
 def stores():
     store = Stopping()
-    return Stores(records=store, generations=store, texts=store, vectors=MemoryVectors())
+    return Stores(records=store, generations=store, texts=store, vectors=MemoryVectors(), blobs=MemoryBlobs())
 
 
 @pytest.fixture
 def index(stores):
-    return Index(stores=stores, embedder=ToyEmbedder(), reopen=lambda identity: None, clock=Ticking())
+    return Index(
+        stores=stores, embedder=ToyEmbedder(), reopen=lambda identity: None, events=LocalEvents(), clock=Ticking()
+    )
 
 
 async def family(stores, index):
@@ -47,7 +51,9 @@ async def family(stores, index):
 
 async def test_forgetting_closes_the_whole_family_with_reasons(stores, index):
     source, summary, lesson = await family(stores, index)
-    receipt = await forget(a_scope(), [source], stores=stores, index=index, at=NOW, because="asked to")
+    receipt = await forget(
+        a_scope(), [source], stores=stores, index=index, events=LocalEvents(), at=NOW, because="asked to"
+    )
     assert (receipt.ids, set(receipt.derived)) == ((source,), {summary, lesson})
     found = await stores.records.get(Scope(), [source, summary])
     assert [one.closed_because for one in found] == ["forgotten: asked to", "forgotten: asked to, with its source"]
@@ -55,7 +61,9 @@ async def test_forgetting_closes_the_whole_family_with_reasons(stores, index):
 
 async def test_what_is_not_held_takes_nothing_with_it(stores, index):
     source, summary, _ = await family(stores, index)
-    receipt = await forget(a_scope("bob"), [source], stores=stores, index=index, at=NOW, because=None)
+    receipt = await forget(
+        a_scope("bob"), [source], stores=stores, index=index, events=LocalEvents(), at=NOW, because=None
+    )
     assert (receipt.ids, receipt.derived) == ((), ())
     assert (await stores.records.get(Scope(), [summary]))[0].superseded_at is None
 
@@ -63,9 +71,9 @@ async def test_what_is_not_held_takes_nothing_with_it(stores, index):
 async def test_a_purge_that_stops_half_way_is_indexed_again_or_finished(stores, index):
     source, summary, lesson = await family(stores, index)
     with pytest.raises(StoreUnavailable):
-        await purge(a_scope(), [source], stores=stores, at=NOW)
+        await purge(a_scope(), [source], stores=stores, index=index, events=LocalEvents(), at=NOW)
     assert await index.backlog() == 3
-    receipt = await purge(a_scope(), [source], stores=stores, at=NOW)
+    receipt = await purge(a_scope(), [source], stores=stores, index=index, events=LocalEvents(), at=NOW)
     assert (receipt.ids, set(receipt.derived)) == ((source,), {summary, lesson})
-    assert receipt.remaining == {"records": 0, "vectors": 0}
+    assert receipt.remaining == {"records": 0, "vectors": 0, "blobs": 0}
     assert await stores.vectors.count(1) == 0

@@ -5,7 +5,9 @@ from datetime import timedelta
 
 import pytest
 
+from scrubjay.backends.events import LocalEvents
 from scrubjay.backends.memory import MemoryStore, MemoryVectors
+from scrubjay.backends.memory.blobs import MemoryBlobs
 from scrubjay.errors import EmbedderUnavailable, Misconfigured, StoreUnavailable
 from scrubjay.model import Filter
 from scrubjay.ports import Stores
@@ -35,11 +37,13 @@ class Failing(ToyEmbedder):
 @pytest.fixture
 def stores():
     store = MemoryStore()
-    return Stores(records=store, generations=store, texts=store, vectors=MemoryVectors())
+    return Stores(records=store, generations=store, texts=store, vectors=MemoryVectors(), blobs=MemoryBlobs())
 
 
 def index_of(stores, embedder=None, reopen=lambda identity: None):
-    return Index(stores=stores, embedder=embedder or ToyEmbedder(), reopen=reopen, clock=Ticking())
+    return Index(
+        stores=stores, embedder=embedder or ToyEmbedder(), reopen=reopen, events=LocalEvents(), clock=Ticking()
+    )
 
 
 async def marks(stores):
@@ -109,7 +113,7 @@ async def test_what_is_renewed_is_filtered_by_what_is_new(stores):
 
 
 async def test_without_a_model_there_is_nothing_to_do(stores):
-    index = Index(stores=stores, embedder=None, reopen=lambda identity: None, clock=Ticking())
+    index = Index(stores=stores, embedder=None, reopen=lambda identity: None, events=LocalEvents(), clock=Ticking())
     memories = await told(stores.records, *some_memories(2))
     assert await index.add(memories)
     assert await index.retire(memories)

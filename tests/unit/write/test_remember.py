@@ -2,7 +2,9 @@
 
 import pytest
 
+from scrubjay.backends.events import LocalEvents
 from scrubjay.backends.memory import MemoryStore, MemoryVectors
+from scrubjay.backends.memory.blobs import MemoryBlobs
 from scrubjay.errors import InvalidInput
 from scrubjay.model import Filter, new_id
 from scrubjay.ports import Stores
@@ -15,13 +17,15 @@ from scrubjay.write.remember import Writer
 @pytest.fixture
 def stores():
     store = MemoryStore()
-    return Stores(records=store, generations=store, texts=store, vectors=MemoryVectors())
+    return Stores(records=store, generations=store, texts=store, vectors=MemoryVectors(), blobs=MemoryBlobs())
 
 
 @pytest.fixture
 def writer(stores):
-    index = Index(stores=stores, embedder=ToyEmbedder(), reopen=lambda identity: None, clock=Ticking())
-    return Writer(records=stores.records, index=index, redactor=None, clock=Ticking())
+    index = Index(
+        stores=stores, embedder=ToyEmbedder(), reopen=lambda identity: None, events=LocalEvents(), clock=Ticking()
+    )
+    return Writer(records=stores.records, index=index, redactor=None, events=LocalEvents(), clock=Ticking())
 
 
 async def current(stores):
@@ -66,8 +70,10 @@ async def test_what_is_known_is_not_indexed_again(stores, writer):
             Counting.asked += len(texts)
             return await super().embed(texts, question=question)
 
-    index = Index(stores=stores, embedder=Counting(), reopen=lambda identity: None, clock=Ticking())
-    writer = Writer(records=stores.records, index=index, redactor=None, clock=Ticking())
+    index = Index(
+        stores=stores, embedder=Counting(), reopen=lambda identity: None, events=LocalEvents(), clock=Ticking()
+    )
+    writer = Writer(records=stores.records, index=index, redactor=None, events=LocalEvents(), clock=Ticking())
     for _ in range(3):
         await writer.remember(["a", "b", "a"], a_scope())
     assert Counting.asked == 2

@@ -4,7 +4,9 @@ import json
 
 import pytest
 
+from scrubjay.backends.events import LocalEvents
 from scrubjay.backends.memory import MemoryStore, MemoryVectors
+from scrubjay.backends.memory.blobs import MemoryBlobs
 from scrubjay.errors import InvalidInput
 from scrubjay.model import Filter, Scope
 from scrubjay.model.portable import header, to_json
@@ -24,7 +26,7 @@ def small_batches(monkeypatch):
 @pytest.fixture
 def stores():
     store = MemoryStore()
-    return Stores(records=store, generations=store, texts=store, vectors=MemoryVectors())
+    return Stores(records=store, generations=store, texts=store, vectors=MemoryVectors(), blobs=MemoryBlobs())
 
 
 def lines_of(memories):
@@ -32,9 +34,13 @@ def lines_of(memories):
 
 
 async def imported(stores, lines, **options):
-    index = Index(stores=stores, embedder=ToyEmbedder(), reopen=lambda identity: None, clock=Ticking())
+    index = Index(
+        stores=stores, embedder=ToyEmbedder(), reopen=lambda identity: None, events=LocalEvents(), clock=Ticking()
+    )
     given = {"scope": Scope(), "redactor": None, **options}
-    return await import_lines(lines, records=stores.records, index=index, **given)
+    return await import_lines(
+        lines, records=stores.records, index=index, events=LocalEvents(), clock=Ticking(), **given
+    )
 
 
 async def count(stores):

@@ -92,7 +92,7 @@ def _of_fields(told: Mapping[str, Any]) -> Telling:
         if name not in _NAMES:
             raise InvalidInput(f"{name} is not something an episode has: use {', '.join(_NAMES)}")
     kind = given.get("kind", NEGOTIATION if "parties" in given or "turns" in given else MESSAGE_KIND)
-    if kind not in EVENT_KINDS:
+    if not isinstance(kind, str) or kind not in EVENT_KINDS:
         raise InvalidInput(f"kind is {shown(kind)}: use one of {', '.join(EPISODE_KINDS)}")
     _refuse(given, _OF_MESSAGES, kind, MESSAGE_KIND)
     _refuse(given, _OF_NEGOTIATIONS, kind, NEGOTIATION)

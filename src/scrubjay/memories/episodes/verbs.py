@@ -10,7 +10,7 @@ from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
 from scrubjay.memories.episodes.recent import recent_context
 from scrubjay.memories.episodes.telling import EpisodeTold, Tellings, Told, telling_of
 from scrubjay.model import EVENT_KINDS, Memory, Mode, Order, Remembered, Scope, Where, id_of
-from scrubjay.model.checks import check_whole, shown
+from scrubjay.model.checks import check_several, check_whole, shown
 from scrubjay.model.context import DEFAULT_BUDGET, MOST_BUDGET
 from scrubjay.model.episodes import EPISODE_KINDS, Episode, EpisodeHit, EpisodeHits, RecentContext
 from scrubjay.model.working import SOURCES, Source
@@ -68,6 +68,7 @@ class Episodes:
 
         All are checked before any is written, and written in transactions of 1,000; `progress` hears how many are done.
         """
+        check_several("episodes", episodes)
         told = list(episodes)
         tellings: list[str | Telling] = []
         for place, one in enumerate(told):
@@ -185,9 +186,11 @@ class Episodes:
 def _of_episodes(narrow: Narrow) -> Narrow:
     """The same narrowing, among episodes."""
     given = narrow.get("kinds") or ()
+    if not isinstance(given, str):
+        check_several("kinds", given)
     kinds = (given,) if isinstance(given, str) else tuple(given)
     for kind in kinds:
-        if kind not in EVENT_KINDS:
+        if not isinstance(kind, str) or kind not in EVENT_KINDS:
             raise InvalidInput(f"kinds holds {shown(kind)}: use {', '.join(EPISODE_KINDS)}")
     return {**narrow, "kinds": kinds or tuple(sorted(EVENT_KINDS))}
 

@@ -35,7 +35,8 @@ async def prompt(core: Core, filter: Filter, *, query: str, budget: int) -> Fact
     take turns by how useful they are.
     """
     check_whole("budget", budget, least=1, most=MOST_BUDGET)
-    relevance, degraded = await _relevance(core, filter, query)
+    asked = Query(text=query, filter=filter, limit=CONSIDERED)
+    relevance, degraded = await _relevance(core, asked)
     kept, overridden = overriding(await applying(core, filter))
     now, tokens = core.parts.clock(), core.parts.tokens()
     useful = sorted(kept, key=lambda memory: (-usefulness(memory, relevance, now), memory.id))
@@ -80,10 +81,9 @@ def usefulness(memory: Memory, relevance: Mapping[UUID, float], now: datetime) -
     )
 
 
-async def _relevance(core: Core, filter: Filter, query: str) -> tuple[dict[UUID, float], tuple[str, ...]]:
-    if not query.strip():
+async def _relevance(core: Core, asked: Query) -> tuple[dict[UUID, float], tuple[str, ...]]:
+    if not asked.text.strip():
         return {}, ()
-    asked = Query(text=query, filter=filter, limit=CONSIDERED)
     ranked, degraded = await rank(asked, stores=core.parts.stores, serving=core.parts.serving, now=core.parts.clock())
     return {one.memory.id: one.score for one in ranked}, degraded
 

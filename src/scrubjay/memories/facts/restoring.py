@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
-from uuid import UUID
 
 from scrubjay.core import Core
 from scrubjay.model import Memory, new_id
 from scrubjay.model.facts import Fact
-from scrubjay.write.reconcile import reopen
-
-RESTORED: Final = "restored"
+from scrubjay.write.reconcile import RESTORED, reopen
+from scrubjay.write.redact import reason_of
 
 
 async def restore(core: Core, deleted: Sequence[Memory], *, reason: str | None) -> list[Fact]:
@@ -18,7 +15,7 @@ async def restore(core: Core, deleted: Sequence[Memory], *, reason: str | None) 
 
     A new version is made from the old one, so that purging the old one takes it along.
     """
-    now = core.parts.clock()
+    now, because = core.parts.clock(), reason_of(reason, core.parts.redactor)
     drafts = [
         replace(
             memory,
@@ -29,15 +26,9 @@ async def restore(core: Core, deleted: Sequence[Memory], *, reason: str | None) 
             closed_because=None,
             generation=None,
             derived_from=(*memory.derived_from, memory.id),
-            reason=f"{RESTORED}: {reason}" if reason else RESTORED,
+            reason=f"{RESTORED}: {because}" if because else RESTORED,
             expires_at=memory.expires_at if memory.expires_at is not None and memory.expires_at > now else None,
         )
         for memory in deleted
     ]
     return [Fact(memory=done.memory) for done in await core.parts.writer.write(drafts, reopen)]
-
-
-def restored_from(memory: Memory) -> UUID | None:
-    """The version that was deleted and that this one restored; None when it was told."""
-    is_restored = memory.reason is not None and (memory.reason == RESTORED or memory.reason.startswith(f"{RESTORED}: "))
-    return memory.derived_from[-1] if is_restored and memory.derived_from else None

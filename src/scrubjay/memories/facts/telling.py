@@ -7,7 +7,7 @@ from uuid import UUID
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model import PLACE_NAMES, AsOf, Json, Scope, Trust, Where
-from scrubjay.model.checks import shown
+from scrubjay.model.checks import check_name, check_several, shown
 from scrubjay.model.facts import FACT_KINDS, FactType, Level, execution_source
 from scrubjay.read.narrow import Narrow
 from scrubjay.write.prepare import Telling
@@ -127,6 +127,7 @@ def telling_of(item: str | FactTelling) -> Telling:
     told["kind"] = FactType.of(told.pop("type", None) or FactType.PROJECT_FACT).value
     execution = told.pop("execution", None)
     if execution is not None:
+        check_name("execution", execution)
         if told.get("source") is not None:
             raise InvalidInput(f"execution is {shown(execution)} and source is {shown(told['source'])}: give one")
         told["source"] = execution_source(execution)
@@ -142,13 +143,18 @@ def check_level(item: str | FactTelling, scope: Scope) -> None:
 
 def keyed(prefix: str, key: str) -> str:
     """The key with its prefix, which need not be told."""
-    return key if not isinstance(key, str) or key.startswith(prefix) else f"{prefix}{key}"
+    if key is None:
+        raise InvalidInput("key is None: name one")
+    check_name("key", key)
+    return key if key.startswith(prefix) else f"{prefix}{key}"
 
 
 def narrow_of(asked: Mapping[str, Any]) -> Narrow:
     """The same as the core takes it: the kinds of these types, or of all."""
     given: dict[str, Any] = dict(asked)
     types = given.pop("types", None) or ()
-    chosen = (types,) if isinstance(types, str) else tuple(types)
-    given["kinds"] = tuple(FactType.of(one).value for one in chosen) or FACT_KINDS
+    if isinstance(types, str):
+        types = (types,)
+    check_several("types", types)
+    given["kinds"] = tuple(FactType.of(one).value for one in types) or FACT_KINDS
     return cast("Narrow", given)

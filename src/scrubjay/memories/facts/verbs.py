@@ -10,7 +10,7 @@ from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.memories.facts import flags
 from scrubjay.memories.facts.applying import applies, applying, narrowness, overriding
 from scrubjay.memories.facts.prompt import prompt
-from scrubjay.memories.facts.restoring import restore, restored_from
+from scrubjay.memories.facts.restoring import restore
 from scrubjay.memories.facts.telling import (
     FACT,
     PREFERENCE,
@@ -30,9 +30,10 @@ from scrubjay.memories.facts.telling import (
 )
 from scrubjay.memories.facts.truth import store
 from scrubjay.model import AsOf, Filter, ForgetReceipt, Hits, Memory, Mode, Order, Scope, Where, id_of
-from scrubjay.model.checks import check_fraction, check_name, in_utc, shown
+from scrubjay.model.checks import check_flag, check_fraction, check_name, check_several, in_utc, shown
 from scrubjay.model.facts import FACT_KINDS, BoostedFact, Fact, FactConflict, FactContext, FactType, StoredFact
 from scrubjay.write.forget import purge as purge_everywhere
+from scrubjay.write.forget import versions_of
 
 FactList: TypeAlias = list[Fact]  # `list` is a verb below, and would hide the type there
 
@@ -60,6 +61,8 @@ class Facts:
         self, items: FactTellings, *, insert_only: bool = False, **where: Unpack[Where]
     ) -> list[StoredFact]:
         """Store many: texts, or dicts with `content` and details. All are checked before any is written."""
+        check_several("items", items)
+        check_flag("insert_only", insert_only)
         return await store(self._core, [*items], self._core.scoped(where), insert_only=insert_only)
 
     async def store_user_preference(self, user: str, key: str, content: str, **told: Unpack[UserTold]) -> StoredFact:
@@ -92,7 +95,7 @@ class Facts:
         self, key: str, *, as_of: datetime | AsOf | None = None, touch: bool = True, **where: Unpack[Where]
     ) -> Fact:
         """Return the value of a key that applies in the scope: its own, or else that of the narrowest wider one."""
-        check_name("key", key)
+        _needed("key", key)
         found = await self._applying({"key": key, "as_of": as_of, **where})
         if not found:
             raise NotFound(f"there is no fact {key!r} that applies in {self._core.scoped(where)}")
@@ -165,15 +168,8 @@ class Facts:
             raise InvalidInput("history of what? Give a key or an id, and just one of them")
         if key is not None:
             return [Fact(memory=memory) for memory in await self._versions(key, self._core.scoped(where))]
-        scope, records = self._core.scoped(where), self._core.parts.stores.records
-        versions = {memory.id: memory for memory in await self._core.history(id, **where)}
-        waiting = [source for memory in versions.values() if (source := restored_from(memory)) is not None]
-        while waiting:
-            for memory in await records.versions(scope, id=waiting.pop()):
-                if memory.id not in versions:
-                    versions[memory.id] = memory
-                    waiting += [source] if (source := restored_from(memory)) is not None else []
-        found = sorted(versions.values(), key=lambda memory: (memory.created_at, memory.valid_from))
+        versions = await versions_of(await self._core.get(cast("Id", id), **where), self._core.parts.stores.records)
+        found = sorted(versions, key=lambda memory: (memory.created_at, memory.valid_from))
         return [Fact(memory=memory) for memory in found if memory.kind in FACT_KINDS]
 
     async def as_of(
@@ -272,6 +268,7 @@ class Facts:
 
         With `purge` they are deleted for good; other versions of them stay.
         """
+        check_flag("purge", purge)
         scope, parts = self._core.scoped(where), self._core.parts
         now = parts.clock()
         everything = Filter(scope=scope, reach="holds", kinds=FACT_KINDS, history=True)
@@ -317,7 +314,7 @@ class Facts:
 
     async def _exactly(self, key: str, scope: Scope) -> list[Memory]:
         """Every version that the scope itself has of this key."""
-        check_name("key", key)
+        _needed("key", key)
         versions = await self._core.parts.stores.records.versions(scope, key=key)
         return [memory for memory in versions if memory.scope == scope and memory.kind in FACT_KINDS]
 
@@ -371,3 +368,4 @@ class Facts:
 def _needed(name: str, value: str | None) -> None:
     if value is None:
         raise InvalidInput(f"{name} is None: name one")
+    check_name(name, value)

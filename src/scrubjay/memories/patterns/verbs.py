@@ -14,7 +14,7 @@ from scrubjay.memories.patterns.advising import advice_of
 from scrubjay.memories.patterns.keeping import KEY, judged, learned_anew, pattern_of
 from scrubjay.memories.patterns.reading import Which, places_of
 from scrubjay.model import Filter, Memory, Remembered, Scope, Where
-from scrubjay.model.checks import check_content, check_fraction, check_whole, shown
+from scrubjay.model.checks import check_content, check_flag, check_fraction, check_whole, shown
 from scrubjay.model.patterns import (
     PATTERN_KIND,
     Family,
@@ -181,6 +181,7 @@ class Patterns:
         self, description: str, min_confidence: float = 0.3, *, limit: int = 5, **where: Unpack[Where]
     ) -> list[Recommendation]:
         """Return what to do and what to avoid in a task, with the evidence; empty when there is too little of it."""
+        check_whole("limit", limit, least=1, most=1_000)
         matched = await self.find_matching_patterns(description, min_confidence, **where)
         return advice_of(matched, min_confidence=min_confidence, limit=limit)
 
@@ -201,6 +202,7 @@ class Patterns:
         check_content(description)
         from scrubjay.memories.patterns.forecasting import predicted  # noqa: PLC0415 -- brings NumPy
 
+        check_flag("across_projects", across_projects)
         which = Which(scope=self._core.scoped(where), reach="sees", across_projects=across_projects)
         forecaster = await places_of(self._core).forecasters.get(self._core, which)
         return await asyncio.to_thread(
@@ -233,6 +235,7 @@ class Patterns:
 
     def _which(self, where: Where, *, across_projects: bool, own_user: bool = False) -> Which:
         scope = self._core.scoped(where)
+        check_flag("across_projects", across_projects)
         if across_projects and scope.project is not None:
             raise InvalidInput(f"across_projects is true and project is {scope.project!r}: leave one of them out")
         return Which(scope=scope, reach="holds", across_projects=across_projects, own_user=own_user)

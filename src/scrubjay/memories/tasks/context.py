@@ -13,9 +13,10 @@ from scrubjay.memories.tasks.brief import write_brief
 from scrubjay.memories.tasks.receipts import MOST_MEMORIES, receipt_for
 from scrubjay.memories.tasks.similar import Wanted, search
 from scrubjay.model import Filter, Json, Scope, Where
+from scrubjay.model.checks import check_content, check_name
 from scrubjay.model.patterns import PATTERN_KIND, PatternMatch
 from scrubjay.model.similar import SimilarTask, TaskContext
-from scrubjay.model.tasks import TASK_KIND, Execution, task_key
+from scrubjay.model.tasks import TASK_KIND, Execution, check_names, task_key
 from scrubjay.ports import Event
 
 
@@ -28,6 +29,12 @@ class AtHand:
     tools: Sequence[str] = ()
     errors: Sequence[str] = ()
     model: str | None = None
+
+    def __post_init__(self) -> None:
+        check_content(self.description, "description")
+        check_name("task_type", self.task_type)
+        check_names("tools", tuple(self.tools))
+        check_name("model", self.model)
 
     @property
     def said(self) -> str:

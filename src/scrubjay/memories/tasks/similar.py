@@ -11,7 +11,7 @@ from scrubjay.errors import InvalidInput, Unavailable
 from scrubjay.memories.tasks.credit import credits_of
 from scrubjay.memories.tasks.receipts import receipt_for
 from scrubjay.model import Filter, Hit, Memory, Mode, Query
-from scrubjay.model.checks import check_fraction, check_whole, shown
+from scrubjay.model.checks import check_flag, check_fraction, check_whole, shown
 from scrubjay.model.similar import SIMILAR_MODES, Credit, SimilarMode, SimilarTask, SimilarTasks
 from scrubjay.model.tasks import MEMORY_TYPES, TASK_KIND, Execution, MemoryType
 from scrubjay.ports import Calibrated, Serving
@@ -59,6 +59,7 @@ class Wanted:
         if not isinstance(self.description, str) or not self.description.strip():
             raise InvalidInput(f"task_description is {shown(self.description)}: say what is to be done")
         check_whole("top_k", self.top_k, least=1, most=MOST_TASKS)
+        check_flag("success_only", self.success_only)
         if self.mode not in SIMILAR_MODES:
             raise InvalidInput(f"mode is {shown(self.mode)}: use one of {', '.join(SIMILAR_MODES)}")
         for one in self.memory_types:

@@ -66,9 +66,11 @@ def read_lines(
 
 
 def _object(line: str) -> Mapping[str, object]:
+    if not isinstance(line, str):
+        raise InvalidInput(f"not a line of text: {shown(line)}")
     try:
         value = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInput(f"not JSON: {error}") from error
     if not isinstance(value, dict):
         raise InvalidInput(f"not a JSON object: {shown(value)}")

@@ -15,7 +15,7 @@ from scrubjay.memories.tasks.receipts import memories_of
 from scrubjay.memories.tasks.similar import Wanted, search
 from scrubjay.memories.tasks.storing import Told, draft_of, read_lines, settled
 from scrubjay.model import Filter, Json, Memory, Remembered, Where
-from scrubjay.model.checks import check_name, check_whole, shown
+from scrubjay.model.checks import check_content, check_data, check_name, check_several, check_whole, shown
 from scrubjay.model.context import MOST_BUDGET
 from scrubjay.model.patterns import PATTERN_KIND
 from scrubjay.model.similar import REUSE_OUTCOMES, Credit, ReuseOutcome, SimilarMode, SimilarTasks, TaskContext, Used
@@ -70,6 +70,7 @@ class Tasks:
     ) -> list[Remembered]:
         """Remember many: `Execution` values, or dicts of the same fields. All are checked before any is written."""
         scope, parts = self._core.scoped(where), self._core.parts
+        check_several("executions", executions)
         told = list(executions)
         drafts: list[Memory] = []
         for place, one in enumerate(told):
@@ -94,7 +95,8 @@ class Tasks:
         Safe to repeat: what is known already is left alone.
         """
         scope, parts = self._core.scoped(where), self._core.parts
-        numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
+        check_several("lines", lines)
+        numbered = ((number, line) for number, line in enumerate(lines, 1) if not isinstance(line, str) or line.strip())
         counts = {"stored": 0, "unchanged": 0, "superseded": 0}
         rejected: list[RejectedLine] = []
         while batch := list(islice(numbered, BATCH)):
@@ -128,6 +130,8 @@ class Tasks:
         if outcome not in REUSE_OUTCOMES:
             raise InvalidInput(f"outcome is {shown(outcome)}: {NO_OUTCOME}")
         check_name("task_id", task_id)
+        if note is not None:
+            check_content(note, "note")
         scope, parts = self._core.scoped(where), self._core.parts
         ids = memories_of(receipt, self._core.tenant)
         memories = await parts.stores.records.get(scope, ids)
@@ -184,6 +188,7 @@ class Tasks:
 
         Without a threshold, the one that was measured for calibrated models applies. Listing counts as no use.
         """
+        check_several("memory_types", memory_types)
         wanted = Wanted(
             description=task_description,
             top_k=top_k,
@@ -213,14 +218,16 @@ class Tasks:
         run so far, if it has begun. The text never counts more tokens than the budget. Raises NotFound.
         """
         check_whole("budget", budget, least=1, most=MOST_BUDGET)
+        check_name("task_id", task_id)
         if description is None:
             if task_id is None:
                 raise InvalidInput("a context of what? Give a description, or the task_id of a known task")
-            check_name("task_id", task_id)
             known = await latest(self._core, task_id, self._core.scoped(where))
             description = known.task_description or known.goal or known.execution_summary
             task_type = task_type or known.task_type
-        check_name("task_type", task_type)
+        check_several("tools", tools)
+        check_several("error_patterns", error_patterns)
+        check_data({"error_patterns": [*error_patterns]})
         errors = tuple(error_text(one) for one in error_patterns)
         task = AtHand(description=description, task_type=task_type, tools=tuple(tools), errors=errors, model=model)
         return await task_context(self._core, task, where, top_k=top_k, budget=budget)

@@ -1,10 +1,12 @@
 """Changing what is kept: close, adjust, touch, derived, purge, and the marks that say what is indexed."""
 
+import asyncio
+
 import pytest
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model import Filter, Scope, new_id
-from scrubjay.ports import Records
+from scrubjay.ports import WORDS_ONLY, Records
 from scrubjay.testing.values import DAY, HOUR, NOW, a_memory, a_scope, all_rows, replace_by_key, some_memories, told
 
 HERE = Filter(scope=a_scope())
@@ -65,6 +67,28 @@ class KeepingSuite:
         [wider] = await told(store, a_memory(scope=Scope()))
         assert await store.adjust(a_scope(), wider.id, importance=0.9) is None
         assert await store.adjust(a_scope(), new_id(), importance=0.9) is None
+        assert await store.get(Scope(), [wider.id]) == [wider]
+
+    async def test_boost_adds_within_bounds_and_clears_the_mark(self, store: Records) -> None:
+        one, other = await told(store, *some_memories(2, importance=0.5))
+        await store.mark([one.id, other.id], 3)
+        for by, before, after in ((0.25, 0.5, 0.75), (0.5, 0.75, 1.0), (-2.0, 1.0, 0.0)):
+            boosted = await store.boost(a_scope(), one.id, by)
+            assert boosted is not None
+            assert (boosted[0].importance, boosted[1]) == (after, before)
+            assert await store.get(a_scope(), [one.id]) == [boosted[0]]
+        assert [memory.id for memory in await store.pending(3, limit=9)] == [one.id]
+
+    async def test_of_many_boosts_at_once_none_is_lost(self, store: Records) -> None:
+        [stored] = await told(store, a_memory(importance=0.0))
+        await asyncio.gather(*(store.boost(a_scope(), stored.id, 0.0625) for _ in range(12)))
+        [boosted] = await store.get(a_scope(), [stored.id])
+        assert boosted.importance == 0.75
+
+    async def test_boost_answers_none_for_what_the_scope_does_not_hold(self, store: Records) -> None:
+        [wider] = await told(store, a_memory(scope=Scope()))
+        assert await store.boost(a_scope(), wider.id, 0.1) is None
+        assert await store.boost(a_scope(), new_id(), 0.1) is None
         assert await store.get(Scope(), [wider.id]) == [wider]
 
     async def test_touch_counts_uses_of_what_is_seen(self, store: Records) -> None:
@@ -170,6 +194,15 @@ class KeepingSuite:
         await store.mark([stored.id], None)
         assert (await store.backlog(1), await store.backlog(2)) == (1, 1)
 
+    async def test_what_is_found_by_words_only_waits_for_nothing(self, store: Records) -> None:
+        quiet, heard = await told(store, *some_memories(2))
+        await store.mark([quiet.id], WORDS_ONLY)
+        for generation in (1, 7):
+            assert [memory.id for memory in await store.pending(generation, limit=9)] == [heard.id]
+            assert await store.backlog(generation) == 1
+        assert await store.unmark(WORDS_ONLY) == 1
+        assert await store.backlog(1) == 2
+
     async def test_unmark_clears_one_generation(self, store: Records) -> None:
         stored = await told(store, *(a_memory(scope=a_scope(tenant=f"t-{place}")) for place in range(4)))
         await store.mark([stored[0].id, stored[1].id], 1)
@@ -177,6 +210,29 @@ class KeepingSuite:
         assert await store.unmark(1) == 2
         assert await store.unmark(1) == 0
         assert (await store.backlog(1), await store.backlog(2)) == (4, 3)
+
+    async def test_marked_ones_are_listed_oldest_first_and_by_page(self, store: Records) -> None:
+        stored = await told(store, *(a_memory(f"It is {n}", scope=a_scope(tenant=f"t-{n % 3}")) for n in range(7)))
+        ids = [memory.id for memory in stored]
+        assert await store.marked(1, limit=9) == []
+        await store.mark(ids[:6], 1)
+        await store.mark(ids[6:], 2)
+        assert await store.marked(1, limit=9) == ids[:6]
+        assert await store.marked(1, limit=4) == ids[:4]
+        assert await store.marked(1, limit=4, after=ids[3]) == ids[4:6]
+        await store.mark([ids[3]], None)
+        assert await store.marked(1, limit=9, after=ids[3]) == ids[4:6]
+        assert await store.marked(2, limit=9) == ids[6:]
+        await store.purge(stored[3].scope, [ids[3]])
+        assert await store.marked(1, limit=2, after=ids[3]) == ids[:2]
+
+    async def test_missing_says_what_no_tenant_has_stored(self, store: Records) -> None:
+        stored = await told(store, a_memory(), a_memory(scope=a_scope(tenant="other")))
+        first, second = new_id(), new_id()
+        assert await store.missing([second, stored[0].id, first, stored[1].id, second]) == [second, first]
+        assert await store.missing([]) == []
+        await store.purge(stored[1].scope, [stored[1].id])
+        assert await store.missing([stored[1].id]) == [stored[1].id]
 
     async def test_what_is_closed_or_replaced_waits_for_the_index_again(self, store: Records) -> None:
         old = a_memory("Tabs", key="k")

@@ -1,0 +1,149 @@
+"""Storing completions: what was told becomes a draft with its files, and a task that is told again is corrected."""
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final, cast
+
+from scrubjay.core import Core
+from scrubjay.errors import InvalidInput, Unavailable
+from scrubjay.memories.workspace.files import Files, Taken, take
+from scrubjay.memories.workspace.repository import Repository, repository_of
+from scrubjay.model import PLACE_NAMES, Memory, Scope, Trust, Where
+from scrubjay.model.checks import Json, in_utc, shown
+from scrubjay.model.workspace import KEPT_STATUSES, STATUSES, Completion, CompletionStatus, WorkspaceRules
+from scrubjay.model.workspace_answers import StoredCompletion
+from scrubjay.ports import Blob, Decision, Known
+from scrubjay.read.narrow import places
+from scrubjay.write.prepare import Telling, prepare
+from scrubjay.write.reconcile import correct
+
+
+class CompletionDetails(Where, total=False):
+    """What may be told of a completion beside its goal and repository, and where it belongs. See `Completion`."""
+
+    task_id: str | None
+    language: str | None
+    model: str | None
+    mode: str | None
+    status: CompletionStatus
+    files: "Files"
+    artifact: str | Path | None
+    zip: str | Path | None
+    summary: str | None
+    tests: Json
+    session_id: str | None
+    at: datetime | None
+
+
+DETAILS: Final = frozenset(CompletionDetails.__annotations__) - set(PLACE_NAMES)
+_PLAIN: Final = ("task_id", "language", "model", "mode", "summary", "tests", "session_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """A completion that is ready to be stored, and the texts of its files."""
+
+    completion: Completion
+    taken: Taken
+
+    @property
+    def blobs(self) -> list[Blob]:
+        """The texts to keep, each once."""
+        return list({blob.hash: blob for blob in map(Blob, self.taken.texts)}.values())
+
+
+def skipped(status: object, rules: WorkspaceRules) -> str:
+    """Why a job of this status is not kept; empty when it is. Raises InvalidInput for a status that does not exist."""
+    if status not in STATUSES:
+        raise InvalidInput(f"status is {shown(status)}: use one of {', '.join(STATUSES)}")
+    if status not in KEPT_STATUSES:
+        return f"the job {'was cancelled' if status == 'cancelled' else 'failed'}: only what succeeded is remembered"
+    if status == "rejected" and not rules.keep_rejected:
+        return "the job lost its duel: set SCRUBJAY_WORKSPACE_REJECTED=true to keep such examples"
+    return ""
+
+
+async def store(core: Core, goal: str, repo_path: str | Path, details: Mapping[str, Any]) -> StoredCompletion:
+    """Keep one completion: its texts first, so that a record never names a text that is not there."""
+    if unknown := details.keys() - DETAILS - set(PLACE_NAMES):
+        known = ", ".join(sorted(DETAILS))
+        raise InvalidInput(f"{min(unknown)} is not something a completion has: use goal, repo_path, {known}")
+    parts, scope = core.parts, core.scoped(places(details))
+    if reason := skipped(details.get("status", "succeeded"), parts.workspace):
+        return StoredCompletion(outcome="skipped", reason=reason)
+    made = await asyncio.to_thread(compose, core, goal, repo_path, details)
+    draft = _draft(core, made, scope)
+    blobs = made.blobs
+    await parts.stores.blobs.keep(scope, draft.id, blobs)
+    try:
+        [done] = await parts.writer.write([draft], settled)
+    except BaseException:
+        with suppress(Unavailable):
+            await parts.stores.blobs.release(scope, [draft.id])
+        raise
+    if done.memory.id != draft.id:
+        # Known already, and it should have its texts: somebody who was killed may have left it without.
+        await parts.stores.blobs.keep(scope, done.memory.id, blobs)
+        await parts.stores.blobs.release(scope, [draft.id])
+    return StoredCompletion(outcome=done.outcome, id=done.memory.id, completion=Completion.of(done.memory))
+
+
+def compose(core: Core, goal: str, repo_path: str | Path, details: Mapping[str, Any]) -> Composed:
+    """The completion that was told, with what is kept of its files. Reads the disk."""
+    repository = repository_of(repo_path)
+    parts = core.parts
+    taken = take(details.get("files") or (), repository, rules=parts.workspace, redactor=parts.redactor)
+    told = {name: details[name] for name in _PLAIN if details.get(name) is not None}
+    root = repository.root.as_posix()
+    completion = Completion(
+        goal=goal,
+        repo=repository.name,
+        root=root if root != repository.name else None,
+        status=details.get("status", "succeeded"),
+        artifact=_nearby(repository, "artifact", details),
+        zip=_nearby(repository, "zip", details),
+        files=taken.files,
+        symbols=taken.symbols,
+        cuts=taken.cuts,
+        at=in_utc("at", details.get("at")),
+        **{"language": taken.language, **told},
+    )
+    return Composed(completion, taken)
+
+
+def _nearby(repository: Repository, name: str, details: Mapping[str, Any]) -> str | None:
+    value = details.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, str | Path) or not str(value).strip():
+        raise InvalidInput(f"{name} is {shown(value)}: use a path")
+    return repository.nearby(value)
+
+
+def _draft(core: Core, made: Composed, scope: Scope) -> Memory:
+    completion = made.completion
+    telling: dict[str, Any] = {
+        "kind": completion.kind,
+        "key": completion.key,
+        "content": completion.content,
+        "data": completion.data,
+        "trust": Trust.CONCLUDED,
+        "valid_from": completion.at,
+    }
+    draft = prepare(cast("Telling", telling), scope, now=core.parts.clock(), redactor=core.parts.redactor)
+    found = {kind for file in completion.files for kind in file.redacted}
+    return replace(draft, redacted=tuple(sorted({*draft.redacted, *found})))
+
+
+def settled(draft: Memory, known: Known) -> Decision:
+    """New, known, or a correction. A queue may deliver a job twice: the same result again is no new version."""
+    if not known.same_key:
+        return Decision(outcome="stored", memory=draft, opens=(draft,))
+    old = known.same_key[-1]
+    if (draft.content, draft.data) == (old.content, old.data):
+        return Decision(outcome="unchanged", memory=old)
+    return correct(draft, known, old=old)
