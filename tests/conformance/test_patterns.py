@@ -1,59 +1,7 @@
 """Pattern memory on the reference, on SQLite and on a real PostgreSQL."""
 
-from functools import partial
-from uuid import uuid4
-
-import pytest
-
-from scrubjay.backends.events import LocalEvents
-from scrubjay.backends.memory import MemoryStore, MemoryVectors
-from scrubjay.backends.memory.blobs import MemoryBlobs
-from scrubjay.backends.memory.working import MemoryWorking
-from scrubjay.core import Parts
-from scrubjay.models.tokens import tokens_of
-from scrubjay.ports import Stores
-from scrubjay.service import Scrubjay
-from scrubjay.settings import read_settings
-from scrubjay.testing import PatternsSuite, ToyEmbedder
-from scrubjay.wiring import utc_now, wire
-from scrubjay.write.index import Index
-from scrubjay.write.redact import SecretRedactor
+from scrubjay.testing import PatternsSuite
 
 
-async def _nothing():
-    """There is no schema in a dict."""
-
-
-class TestPatternsInMemory(PatternsSuite):
-    @pytest.fixture
-    async def jay(self):
-        store, events = MemoryStore(), LocalEvents()
-        stores = Stores(records=store, generations=store, texts=store, vectors=MemoryVectors(), blobs=MemoryBlobs())
-        parts = Parts(
-            stores=stores,
-            index=Index(stores=stores, embedder=ToyEmbedder(), reopen=lambda _: None, events=events, clock=utc_now),
-            events=events,
-            redactor=SecretRedactor(),
-            tokens=partial(tokens_of, "wordpiece"),
-            clock=utc_now,
-            working=MemoryWorking(),
-            names={"records": "memory", "embedder": "toy"},
-        )
-        async with Scrubjay(parts=parts, tenant="default", prepare=_nothing, background=False) as jay:
-            yield jay
-
-
-class TestPatternsOnSqlite(PatternsSuite):
-    @pytest.fixture
-    async def jay(self, tmp_path):
-        async with wire(read_settings(home=tmp_path, background=False), embedder=ToyEmbedder()) as jay:
-            yield jay
-
-
-class TestPatternsOnPostgres(PatternsSuite):
-    @pytest.fixture
-    async def jay(self, postgres_url):
-        # A tenant of its own is as good as a database of its own, and much quicker to make.
-        settings = read_settings(records=postgres_url, tenant=f"patterns-{uuid4()}", background=False)
-        async with wire(settings, embedder=ToyEmbedder()) as jay:
-            yield jay
+class TestPatterns(PatternsSuite):
+    """With the `jay` of conftest."""

@@ -38,8 +38,10 @@ BEST_PIECES: Final = 5
 """Pieces of one file that count, the second half as much as the first, the third a third."""
 
 WEIGHTS: Final = {"text": 1.0, "title": 0.5, "outline": 0.25, "meaning": 0.5, "names": 1.5, "paths": 2.0, "past": 0.5}
-"""What each signal adds, in standard deviations of it, or for names and paths as it is. Measured on past tasks of six
-repositories: docs/decisions/0020-code-memory.md."""
+"""What each signal adds, in standard deviations of it, or for names and paths as it is.
+
+Measured on past tasks of five repositories, all but `meaning`, which is a guess: docs/decisions/0020-code-memory.md.
+"""
 
 ENOUGH: Final = 30
 """Past tasks of which the files are known before they count half of what many would: with few of them, a file is
