@@ -39,7 +39,7 @@ from scrubjay.read.context import context, shape_of
 from scrubjay.read.narrow import Narrow, filter_of, places
 from scrubjay.read.recall import recall
 from scrubjay.read.retrieve import AskServing
-from scrubjay.write.forget import forget, meant
+from scrubjay.write.forget import forget, meant, purge_scope
 from scrubjay.write.forget import purge as purge_everywhere
 from scrubjay.write.index import Index
 from scrubjay.write.later import Later
@@ -169,7 +169,8 @@ class Core:
     ) -> ForgetReceipt:
         """Forget by id, by key, or everything in the scope. Closed by default; with `purge`, deleted for good.
 
-        What was made from a memory goes with it. Raises NotFound when nothing in the scope is meant.
+        What was made from a memory goes with it; with everything, its sessions too when it is purged. Raises NotFound
+        when nothing in the scope is meant.
         """
         scope = self.scoped(where)
         if [id is not None, key is not None, everything].count(True) != 1:
@@ -178,16 +179,17 @@ class Core:
         because = reason_of(reason, self.parts.redactor)
         parts, named = self.parts, self._named(id) if id is not None else None
         ids = await meant(scope, named, key=key, purging=purge, records=parts.stores.records, now=parts.clock())
-        if not ids:
+        at, whole = parts.clock(), purge and everything
+        if not ids and not (whole and await parts.working.sessions(scope, now=at, limit=1)):
             raise NotFound(f"there is nothing to forget in {scope}: {key or id or 'it is empty'}")
-        at = parts.clock()
-        if purge:
-            return await purge_everywhere(
-                scope, ids, stores=parts.stores, index=parts.index, events=parts.events, at=at, versions=not everything
+        stores, index, events, works = parts.stores, parts.index, parts.events, parts.works
+        if whole:
+            return await purge_scope(
+                scope, ids, stores=stores, index=index, events=events, working=parts.working, works=works, at=at
             )
-        return await forget(
-            scope, ids, stores=parts.stores, index=parts.index, events=parts.events, at=at, because=because
-        )
+        if purge:
+            return await purge_everywhere(scope, ids, stores=stores, index=index, events=events, at=at)
+        return await forget(scope, ids, stores=stores, index=index, events=events, at=at, because=because)
 
     def _named(self, id: Id | Ids) -> "list[UUID]":
         if isinstance(id, str | UUID):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from scrubjay import Conflict, InvalidInput, Message, NotFound, Recent, open_async
 from scrubjay.memories.working import message_of, telling_of
-from scrubjay.model import new_id
+from scrubjay.model import Scope, new_id
 from scrubjay.model.working import ABSENT
 from scrubjay.models.tokens import tokens_of
 from scrubjay.read.tail import tail
@@ -233,6 +233,26 @@ async def test_it_survives_a_restart_and_others_see_it(setup):
     [said] = await third.working.append("again", **HERE)
     assert said.position == 1
     assert await other.working.get("plan", **HERE) == value
+
+
+async def test_purging_a_scope_takes_its_sessions_and_what_was_parked_of_them(jay):
+    await jay.working.append(["one", "two"], session="s", user="anna")
+    await jay.working.set("plan", {"step": 1}, session="empty", user="anna")
+    await jay.working.append("other", session="s", user="bob")
+    log = jay.parts.works.log if jay.parts.works is not None else None
+    if log is not None:
+        for user in ("anna", "bob"):
+            failed = {"error": "broken", "at": NOW, "tries": 1, "pause": timedelta(0)}
+            await log.failed("drain", user, Scope(tenant=jay.tenant, user=user), **failed, body="a message")
+    receipt = await jay.forget(everything=True, purge=True, user="anna")
+    assert receipt.remaining["sessions"] == 0
+    assert not await jay.working.recent(session="s", user="anna")
+    assert [one.scope.user for one in await jay.working.sessions()] == ["bob"]
+    assert [one.content for one in await jay.working.recent(session="s", user="bob")] == ["other"]
+    if log is not None:
+        assert [one.item for one in await log.troubles(jay.tenant, limit=9)] == ["bob"]
+    with pytest.raises(NotFound):
+        await jay.forget(everything=True, purge=True, user="anna")
 
 
 async def test_a_budget_is_kept_exactly(jay):

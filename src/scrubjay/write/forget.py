@@ -1,16 +1,22 @@
 """Forgetting: closed by default, so that the past stays answerable; purged on request, with proof."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 from scrubjay.model import Filter, ForgetReceipt, Memory, Scope
-from scrubjay.ports import Events, Records, Stores
+from scrubjay.ports import Events, Records, Stores, Working, Works
 from scrubjay.write.announce import forgotten, purged
 from scrubjay.write.index import Index
 from scrubjay.write.reconcile import restored_from
 
 FORGOTTEN = "forgotten"
+
+_SESSIONS: Final = 1_000
+_MESSAGES: Final = 500
+_TROUBLES: Final = 1_000_000
 
 
 async def meant(
@@ -97,6 +103,38 @@ async def purge(
             "blobs": len(await stores.blobs.held(tenant, everything)),
         },
     )
+
+
+async def purge_scope(
+    scope: Scope,
+    ids: Sequence[UUID],
+    *,
+    stores: Stores,
+    index: Index,
+    events: Events,
+    working: Working,
+    works: Works | None,
+    at: datetime,
+) -> ForgetReceipt:
+    """Delete these, which are all that the scope holds, and what is not a memory yet: its sessions, what is parked."""
+    await _empty_sessions(scope, working=working, works=works, at=at)
+    receipt = await purge(scope, ids, stores=stores, index=index, events=events, at=at, versions=False)
+    left = await working.sessions(scope, now=at, limit=_SESSIONS)
+    return replace(receipt, remaining={**receipt.remaining, "sessions": len(left)})
+
+
+async def _empty_sessions(scope: Scope, *, working: Working, works: Works | None, at: datetime) -> None:
+    while sessions := await working.sessions(scope, now=at, limit=_SESSIONS):
+        for session in sessions:
+            await working.end(session.scope, now=at)
+            while messages := await working.take(session.scope, limit=_MESSAGES):
+                await working.drained(session.scope, [message.id for message in messages], now=at)
+            await working.drained(session.scope, [], now=at)
+    if works is None:
+        return
+    for trouble in await works.log.troubles(scope.tenant, limit=_TROUBLES):
+        if scope.holds(trouble.scope):
+            await works.log.settled(trouble.step, trouble.item)
 
 
 async def versions_of(memory: Memory, records: Records) -> list[Memory]:
