@@ -1,7 +1,6 @@
 """Chroma, on a server and in this process: the contract, the reference's answers, and what happens when it is away."""
 
 import asyncio
-import random
 import signal
 import subprocess
 import sys
@@ -21,10 +20,10 @@ from scrubjay.backends.memory.vectors import MemoryVectors
 from scrubjay.backends.vectors.chroma import ChromaVectors
 from scrubjay.backends.vectors.chroma.place import Folder, Place, place_of
 from scrubjay.errors import Closed, InvalidInput, Misconfigured, StoreUnavailable
-from scrubjay.model import Filter, Scope, new_id
+from scrubjay.model import Filter, new_id
 from scrubjay.settings import read_settings
-from scrubjay.testing import NOW, ListedSuite, PortableVectorsSuite, VectorsSuite, a_scope
-from scrubjay.testing.vectors import HERE, ROUNDING, an_entry, assert_nearest, directions, entries_of, ids_of
+from scrubjay.testing import NOW, ListedSuite, PortableVectorsSuite, VectorsSuite, a_scope, congruence_of_vectors
+from scrubjay.testing.vectors import HERE, an_entry, assert_nearest, directions, entries_of, ids_of
 from scrubjay.wiring import back_up, restore_from
 from services import Chroma
 
@@ -127,76 +126,8 @@ async def found(vectors, question, asked=HERE, generation=1, **options):
 # The same answers as the reference
 
 
-class Pair:
-    """Random steps on the reference and on Chroma, every answer compared."""
-
-    def __init__(self, vectors, seed):
-        self._reference, self._vectors = MemoryVectors(), vectors
-        self._random = random.Random(seed)
-        self._rows = directions(300, seed=seed)
-        self._ids = [entry.id for entry in entries_of(self._rows[:40])]
-
-    async def same(self, verb, *given, **asked):
-        wanted = await getattr(self._reference, verb)(*given, **asked)
-        assert await getattr(self._vectors, verb)(*given, **asked) == wanted, (verb, given, asked)
-
-    def some_ids(self):
-        return self._random.sample(self._ids, self._random.randint(0, 12))
-
-    def scope(self):
-        names = {name: self._random.choice([None, None, "a", "b"]) for name in ("user", "project", "agent", "session")}
-        return Scope(tenant=self._random.choice(["default", "acme"]), **names)
-
-    def entry(self):
-        choose = self._random.choice
-        parts = self._random.choices(range(len(self._rows)), k=self._random.randint(1, 4))
-        since = NOW + choose([-2, -1, 0, 1]) * (NOW - NOW.replace(day=1))
-        until = choose([None, None, NOW, NOW.replace(day=31)])
-        fields = {"kind": choose(["note", "rule", "fact"]), "live": choose([True, True, True, False])}
-        return an_entry(
-            *self._rows[parts], id=choose(self._ids), scope=self.scope(), since=since, until=until, **fields
-        )
-
-    async def step(self):
-        generation = self._random.choice([1, 1, 2])
-        match self._random.choice(
-            ["upsert", "upsert", "retire", "remove", "counts", "search", "search", "search", "drop"]
-        ):
-            case "upsert":
-                await self.same("upsert", generation, [self.entry() for _ in range(self._random.randint(0, 15))])
-            case "retire" | "remove" as verb:
-                await self.same(verb, self.some_ids())
-            case "counts":
-                await self.same("count", generation)
-                await self.same("missing", generation, self.some_ids())
-                await self.same("traces", self.some_ids())
-                await self.same("entries", generation, self.some_ids())
-            case "drop" if self._random.random() < 0.1:
-                await self.same("drop", generation)
-            case _:
-                await self.search(generation)
-
-    async def search(self, generation):
-        question = self._random.choice(self._rows)
-        kinds = tuple(self._random.sample(["note", "rule", "fact"], self._random.choice([0, 0, 1, 2])))
-        asked = Filter(scope=self.scope(), reach=self._random.choice(["sees", "holds"]), kinds=kinds)
-        options = {"now": NOW, "among": self._random.choice([None, None, self.some_ids()])}
-        every = await self._reference.search(generation, question, asked, limit=1_000, **options)
-        limit = self._random.randint(1, 12)
-        matches = await self._vectors.search(generation, question, asked, limit=limit, **options)
-        wanted = {match.id: match for match in every}
-        assert [match.score for match in matches] == pytest.approx(
-            [match.score for match in every[:limit]], abs=ROUNDING
-        ), asked
-        for match in matches:
-            assert match.score == pytest.approx(wanted[match.id].score, abs=ROUNDING)
-            assert (match.start, match.stop) == (wanted[match.id].start, wanted[match.id].stop)
-
-
 async def test_it_answers_like_the_reference(vectors):
-    pair = Pair(vectors, seed=1)
-    for _ in range(80):
-        await pair.step()
+    await congruence_of_vectors(MemoryVectors(), vectors, 1)
 
 
 # Collections

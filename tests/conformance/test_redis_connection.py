@@ -324,3 +324,20 @@ async def test_a_cluster_serves_cache_events_and_the_keys_of_a_tenant(opened, ru
     assert await heard[0].until(20) == await heard[1].until(20)
     for bus in buses:
         await bus.shut()
+
+
+async def test_a_connection_that_is_gone_before_anything_was_sent_is_made_again(redis_url):
+    connection, attempts = RedisConnection(redis_url), []
+
+    async def work(client):
+        attempts.append(client)
+        if len(attempts) == 1:
+            writer = None
+            writer.writelines([b"PING"])  # as the driver does when another task has closed the connection
+        return await client.ping()
+
+    assert await connection.call(work, repeat=False)
+    assert len(attempts) == 2
+    with pytest.raises(AttributeError, match="nonsense"):
+        await connection.call(lambda client: client.nonsense())
+    await connection.shut()

@@ -144,8 +144,17 @@ class RedisConnection:
         return await self._once(work)
 
     async def _once(self, work: Callable[[Client], Awaitable[T]]) -> T:
+        from scrubjay.backends.redis.driver import CLOSED_BY_ANOTHER, LostConnection  # noqa: PLC0415  # as above
+
         async with self._slots:
-            return await work(self.client)
+            try:
+                return await work(self.client)
+            except AttributeError as error:
+                # The client of a Cluster closes connections that others are just opening whenever it looks at the nodes
+                # anew, and then has nothing to write to. Nothing was sent.
+                if error.name != "writelines" or error.obj is not None:
+                    raise
+                raise LostConnection(CLOSED_BY_ANOTHER) from error
 
 
 def _is_outage(error: Unavailable) -> bool:

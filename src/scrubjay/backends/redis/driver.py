@@ -35,6 +35,7 @@ CHECK_SECONDS: Final = 15
 """A connection that was idle for longer is tried with a PING before it is used."""
 
 DRIVER_ERRORS: Final = (RedisError, RedisClusterException, OSError)
+CLOSED_BY_ANOTHER: Final = "the connection was closed while connecting to the server"
 RACE: Final = WatchError
 """Another client changed what this one was watching: an answer, and no failure."""
 
