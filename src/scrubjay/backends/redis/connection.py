@@ -144,7 +144,7 @@ class RedisConnection:
         return await self._once(work)
 
     async def _once(self, work: Callable[[Client], Awaitable[T]]) -> T:
-        from scrubjay.backends.redis.driver import CLOSED_BY_ANOTHER, LostConnection  # noqa: PLC0415  # as above
+        from scrubjay.backends.redis.driver import closed_by_another  # noqa: PLC0415  # as above
 
         async with self._slots:
             try:
@@ -154,7 +154,7 @@ class RedisConnection:
                 # anew, and then has nothing to write to. Nothing was sent.
                 if error.name != "writelines" or error.obj is not None:
                     raise
-                raise LostConnection(CLOSED_BY_ANOTHER) from error
+                raise closed_by_another() from error
 
 
 def _is_outage(error: Unavailable) -> bool:

@@ -35,7 +35,6 @@ CHECK_SECONDS: Final = 15
 """A connection that was idle for longer is tried with a PING before it is used."""
 
 DRIVER_ERRORS: Final = (RedisError, RedisClusterException, OSError)
-CLOSED_BY_ANOTHER: Final = "the connection was closed while connecting to the server"
 RACE: Final = WatchError
 """Another client changed what this one was watching: an answer, and no failure."""
 
@@ -83,6 +82,11 @@ def opened(place: Place) -> tuple[AnyClient, list[Redis]]:
         case _:
             host, port = place.addresses[0]
             return Redis(host=host, port=port, db=place.database, **options), []
+
+
+def closed_by_another() -> Exception:
+    """The error of a connection that was gone before anything was sent."""
+    return LostConnection("the connection was closed while connecting to the server")
 
 
 def may_pass(error: Exception, *, repeat: bool) -> bool:
