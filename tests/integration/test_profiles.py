@@ -52,5 +52,5 @@ def test_one_story_on_every_combination_of_stores(stores, tmp_path):
         assert jay.check() == []
         assert jay.recall("indent", user="bob")[0].memory.content == "Bob indents with two spaces"
         receipt = jay.forget(everything=True, purge=True)
-        assert receipt.remaining == {"records": 0, "vectors": 0, "blobs": 0}
+        assert receipt.remaining == {"records": 0, "vectors": 0, "blobs": 0, "sessions": 0}
         assert len(jay.recall("indent with spaces")) == 0
