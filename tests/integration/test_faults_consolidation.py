@@ -113,6 +113,15 @@ class Life:
             await self.jay.consolidate(steps=["drain", "distill", "index"])
             await asyncio.sleep(0.02)
 
+    async def has_ended(self):
+        try:
+            for number in {number for number, _ in self.said.values()}:
+                if await self.jay.working.session(**self.where(number)) is not None:
+                    await self.jay.working.end(**self.where(number))
+        except Unavailable:
+            return False
+        return True
+
     async def has_caught_up(self):
         try:
             done = await self.jay.consolidate(steps=["drain", "distill", "index"])
@@ -136,9 +145,7 @@ async def test_what_was_acknowledged_is_there_afterwards(jay, part):
     life.stop.set()
     await asyncio.gather(*tasks)
     # A session that was being spoken in when its server fell may be left open.
-    for number in {number for number, _ in life.said.values()}:
-        if await jay.working.session(**life.where(number)) is not None:
-            await jay.working.end(**life.where(number))
+    await eventually(life.has_ended, within=BACK)
     await eventually(life.has_caught_up, within=BACK)
     rows = await jay.list(limit=10_000, order="oldest", user=life.name)
     messages = [one for one in rows if one.kind == "message"]

@@ -320,7 +320,7 @@ def _sqlite_engine(url: URL, *, synchronous: str) -> Engine:
     def configure(connection: Any, _: object) -> None:  # noqa: ANN401 -- the driver's connection
         connection.isolation_level = None  # We say BEGIN ourselves, so that a writer takes its lock at the start.
         cursor = connection.cursor()
-        cursor.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(cursor)
         cursor.execute(f"PRAGMA synchronous = {synchronous}")
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.execute("PRAGMA secure_delete = ON")  # What is purged is overwritten, not only unlinked.
@@ -335,6 +335,20 @@ def _sqlite_engine(url: URL, *, synchronous: str) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
 
     return engine
+
+
+def _write_ahead(cursor: Any) -> None:  # noqa: ANN401 -- the driver's cursor
+    """Use a write-ahead log. The one who changes a new file to it needs it alone, and SQLite does not wait for that."""
+    until = time.monotonic() + BUSY_MILLISECONDS / 1000
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 -- jitter, no secret
+        else:
+            return
 
 
 def _connect_seconds(url: URL) -> int:
