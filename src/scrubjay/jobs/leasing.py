@@ -25,7 +25,7 @@ async def leased(leases: Leases, name: str, worker: str, *, ttl: timedelta = TTL
 
     When the lease is lost, the block is not stopped: what is done in it is safe to do twice.
     """
-    lease = await leases.take(name, worker, ttl=ttl)
+    lease = await _taken(leases, name, worker, ttl)
     if lease is None:
         yield None
         return
@@ -39,6 +39,18 @@ async def leased(leases: Leases, name: str, worker: str, *, ttl: timedelta = TTL
         # A store that is gone cannot take it back, and lets it lapse.
         with suppress(Unavailable):
             await leases.release(lease)
+
+
+async def _taken(leases: Leases, name: str, worker: str, ttl: timedelta) -> Lease | None:
+    """Take it. When we are cancelled in between, the store may have given it to us already: it goes back."""
+    taking = asyncio.ensure_future(leases.take(name, worker, ttl=ttl))
+    try:
+        return await asyncio.shield(taking)
+    except asyncio.CancelledError:
+        with suppress(Unavailable):
+            if (lease := await taking) is not None:
+                await leases.release(lease)
+        raise
 
 
 async def _beating(leases: Leases, lease: Lease, ttl: timedelta) -> None:
