@@ -17,8 +17,10 @@ import pytest
 from psycopg import sql
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
+sys.path.append(str(Path(__file__).resolve().parent))
 import fetch
 from services import ServerError, Services, new_folder
+from warm import warm_programs
 
 
 class Desk:
@@ -154,6 +156,16 @@ def chroma_packages() -> None:
     if found not in sys.path:
         # Behind all others: what the development install has comes from there.
         sys.path.append(found)
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Path]:
+    """A folder for the front of PATH: `scrubjay` and `python` there are real processes that have imported already."""
+    # A socket has a short name.
+    folder = new_folder("warm")
+    with warm_programs(folder):
+        yield folder
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="session")

@@ -92,10 +92,11 @@ def on_real_servers(program, servers):
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if name_of(page) not in FILES], ids=name_of)
-def test_a_page_is_true(page, servers, tmp_path):
+def test_a_page_is_true(page, servers, warm, tmp_path):
     script = tmp_path / "page.py"
     script.write_text(on_real_servers(program_of(page), servers), encoding="utf-8")
-    done = run([sys.executable, "-u", script.name], page, tmp_path)
+    path = os.pathsep.join((str(warm), environment(tmp_path)["PATH"]))
+    done = run([str(warm / "python"), script.name], page, tmp_path, PATH=path)
     check_what_is_shown(script.read_text(encoding="utf-8"), done.stdout, page)
 
 

@@ -5,14 +5,11 @@ import os
 import pty
 import select
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
-
-SCRUBJAY = [sys.executable, "-m", "scrubjay"]
 
 
 @pytest.fixture(autouse=True)
@@ -65,12 +62,12 @@ def run(home):
 
 
 @pytest.fixture
-def process(home):
+def process(home, warm):
     """Run a command as a real process."""
 
     def process(*args: str, input: str = "", code: int = 0) -> Done:
         result = subprocess.run(
-            [*SCRUBJAY, *args], input=input, capture_output=True, text=True, timeout=120, check=False
+            [warm / "scrubjay", *args], input=input, capture_output=True, text=True, timeout=120, check=False
         )
         done = Done(result.returncode, result.stdout, result.stderr)
         assert done.code == code, done
@@ -80,14 +77,19 @@ def process(home):
 
 
 @pytest.fixture
-def terminal(home):
+def terminal(home, warm):
     """Run a command on a terminal of 100 columns, where `typed` is typed."""
 
     def terminal(*args: str, typed: str = "", code: int = 0) -> Done:
         leader, follower = pty.openpty()
         environment = {**os.environ, "COLUMNS": "100", "TERM": "xterm-256color"}
         child = subprocess.Popen(
-            [*SCRUBJAY, *args], stdin=follower, stdout=follower, stderr=follower, env=environment, close_fds=True
+            [warm / "scrubjay", *args],
+            stdin=follower,
+            stdout=follower,
+            stderr=follower,
+            env=environment,
+            close_fds=True,
         )
         os.close(follower)
         os.write(leader, typed.encode())

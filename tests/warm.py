@@ -1,0 +1,179 @@
+"""Python that is already warm: each command is a process of its own, forked from one that has imported everything.
+
+A page of documentation starts `scrubjay` a dozen times, and each time most of a second goes into imports. Here programs
+named `scrubjay` and `python` hand their arguments, environment, folder and streams to a server, which forks.
+What cold starts are like is tested in tests/doors/cli/test_cli_process.py.
+"""
+
+import atexit
+import contextlib
+import gc
+import importlib
+import json
+import os
+import random
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NoReturn
+
+IMPORTED = (
+    "alembic.command",
+    "detect_secrets.settings",
+    "numpy",
+    "psycopg_pool",
+    "pydantic_settings",
+    "rich.progress",
+    "rich.table",
+    "scrubjay.backends.sql.blobs",
+    "scrubjay.backends.sql.migrate",
+    "scrubjay.backends.sql.records",
+    "scrubjay.backends.sql.texts",
+    "scrubjay.backends.sql.working",
+    "scrubjay.backends.vectors.embedded",
+    "scrubjay.doors.cli",
+    "scrubjay.wiring",
+    "sqlalchemy.dialects.postgresql",
+    "sqlalchemy.dialects.sqlite",
+    "subprocess",
+    "tokenizers",
+)
+"""None of these starts a thread, which a fork would lose."""
+
+CLIENT = """\
+#!{python} -SEs
+import array, json, os, signal, socket, sys
+server = socket.socket(socket.AF_UNIX)
+server.connect({address!r})
+told = json.dumps([{program!r}, *sys.argv[1:]]), json.dumps(dict(os.environ)), os.getcwd()
+body = json.dumps(told).encode()
+streams = array.array("i", [0, 1, 2])
+server.sendmsg([len(body).to_bytes(8, "big")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, streams)])
+server.sendall(body)
+process = int.from_bytes(server.recv(8), "big")
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, lambda number, frame: os.kill(process, number))
+code = int.from_bytes(server.recv(8), "big", signed=True)
+if code < 0:
+    signal.signal(-code, signal.SIG_DFL)
+    os.kill(os.getpid(), -code)
+sys.exit(code)
+"""
+
+
+@contextlib.contextmanager
+def warm_programs(folder: Path) -> Iterator[Path]:
+    """Put `scrubjay` and `python` into the folder, which goes before all others on PATH."""
+    address = folder / "socket"
+    server = subprocess.Popen([sys.executable, __file__, address], stdout=subprocess.PIPE)
+    try:
+        with server.stdout:
+            assert server.stdout.readline() == b"warm\n"
+        for program in ("scrubjay", "python"):
+            client = CLIENT.format(python=sys.executable, address=str(address), program=program)
+            (folder / program).write_text(client, encoding="utf-8")
+            (folder / program).chmod(0o755)
+        yield folder
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def serve(address: str) -> None:
+    """Fork for every visitor until a signal ends this process. Returns in the processes that are to run a program."""
+    for name in IMPORTED:
+        importlib.import_module(name)
+    gc.freeze()
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who attend to visitors
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(address)
+        listener.listen()
+        sys.stdout.write("warm\n")
+        sys.stdout.flush()
+        while True:
+            visitor, _ = listener.accept()
+            with visitor:
+                if os.fork() == 0:
+                    listener.close()
+                    attend(visitor)
+                    return
+
+
+def attend(visitor: socket.socket) -> None:
+    """Fork once more. The child returns, ready to run; its parent tells the visitor how it ended."""
+    length, streams, _, _ = socket.recv_fds(visitor, 8, 3)
+    body = b""
+    while len(body) < int.from_bytes(length):
+        body += visitor.recv(65536)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    if (child := os.fork()) == 0:
+        visitor.close()
+        become(streams, *json.loads(body))
+        return
+    visitor.sendall(child.to_bytes(8))
+    for stream in (0, 1, 2, *streams):
+        # Whoever reads the other end waits until all have let go of it.
+        os.close(stream)
+    _, status = os.waitpid(child, 0)
+    with contextlib.suppress(BrokenPipeError):
+        visitor.sendall(os.waitstatus_to_exitcode(status).to_bytes(8, signed=True))
+    os._exit(0)
+
+
+def become(streams: list[int], command: str, environment: str, folder: str) -> None:
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+    sys.stdin, sys.stdout, sys.stderr = (open(number, mode, closefd=False) for number, mode in enumerate("rww"))  # noqa: SIM115 -- they last as long as the process
+    sys.stdout.reconfigure(line_buffering=os.isatty(1))
+    sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")
+    sys.__stdin__, sys.__stdout__, sys.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    random.seed()
+    os.environ.clear()
+    os.environ.update(json.loads(environment))
+    os.chdir(folder)
+    sys.argv = json.loads(command)
+
+
+def run() -> None:
+    """Run the program that `sys.argv` names: `scrubjay`, or a file of Python."""
+    if sys.argv[0] == "scrubjay":
+        from scrubjay.doors.cli import main
+
+        main()
+        return
+    del sys.argv[0]
+    sys.stdout.reconfigure(line_buffering=True)
+    sys.path[0] = str(Path(sys.argv[0]).absolute().parent)
+    runpy.run_path(sys.argv[0], run_name="__main__")
+
+
+def leave(code: int) -> NoReturn:
+    """End as a process does, but for taking every module apart, which takes longer than most commands."""
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(BrokenPipeError):
+            stream.flush()
+    os._exit(code)
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
+    try:
+        run()
+    except SystemExit as end:
+        if isinstance(end.code, str):
+            sys.stderr.write(f"{end.code}\n")
+        leave(end.code if isinstance(end.code, int) else int(end.code is not None))
+    except BaseException:  # noqa: BLE001 -- as the interpreter does
+        traceback.print_exc()
+        leave(1)
+    leave(0)
