@@ -1,0 +1,50 @@
+"""Nearest: ask the vector engine, or its mirror while the engine cannot answer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+from uuid import UUID
+
+from scrubjay.errors import StoreUnavailable
+from scrubjay.model import Filter
+from scrubjay.ports import Match, Serving, Vectors
+from scrubjay.ports.mirror import Mirrored
+
+if TYPE_CHECKING:
+    from scrubjay.ports import Matrix
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nearest:
+    """What is nearest in meaning, best first, and who found it."""
+
+    matches: list[Match]
+    is_whole: bool = True
+    """Whether the engine itself answered, and had everything to answer from."""
+
+
+async def nearest(
+    serving: Serving,
+    vector: "Matrix",
+    filter: Filter,
+    *,
+    vectors: Vectors,
+    now: datetime,
+    limit: int,
+    among: Sequence[UUID] | None = None,
+) -> Nearest:
+    """Find what is nearest. While the engine is down or being filled, its mirror answers, if it has one.
+
+    Raises StoreUnavailable when nobody can.
+    """
+    number, mirror = serving.generation.number, vectors.mirror if isinstance(vectors, Mirrored) else None
+    if mirror is None or serving.is_complete:
+        try:
+            found = await vectors.search(number, vector, filter, now=now, limit=limit, among=among)
+            return Nearest(matches=found, is_whole=serving.is_complete)
+        except StoreUnavailable:
+            if mirror is None:
+                raise
+    found = await mirror.search(number, vector, filter, now=now, limit=limit, among=among)
+    return Nearest(matches=found, is_whole=False)
