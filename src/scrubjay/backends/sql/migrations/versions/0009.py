@@ -7,9 +7,33 @@ down_revision = "0008"
 branch_labels = None
 depends_on = None
 
-SQLITE: tuple[str, ...] = ()
+INDEX = "CREATE INDEX ix_data_keys_master ON data_keys (master)"
 
-POSTGRESQL: tuple[str, ...] = ()
+SQLITE: tuple[str, ...] = (
+    """\
+CREATE TABLE data_keys (
+    tenant TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    master VARCHAR(32) NOT NULL,
+    wrapped BLOB NOT NULL,
+    created_at BIGINT NOT NULL,
+    CONSTRAINT pk_data_keys PRIMARY KEY (tenant, number)
+)""",
+    INDEX,
+)
+
+POSTGRESQL: tuple[str, ...] = (
+    """\
+CREATE TABLE data_keys (
+    tenant TEXT NOT NULL,
+    number INTEGER NOT NULL,
+    master VARCHAR(32) NOT NULL,
+    wrapped BYTEA NOT NULL,
+    created_at TIMESTAMP WITH TIME ZONE NOT NULL,
+    CONSTRAINT pk_data_keys PRIMARY KEY (tenant, number)
+)""",
+    INDEX,
+)
 
 
 def upgrade() -> None:

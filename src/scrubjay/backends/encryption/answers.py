@@ -1,0 +1,60 @@
+"""Kept answers behind encryption: an answer says what a memory says, so a tenant that has keys has it sealed."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from scrubjay.backends.encryption.ring import bound_to
+from scrubjay.backends.encryption.vault import KeyVault, Rings
+from scrubjay.model.access import Answer
+from scrubjay.model.sealed import SEAL
+from scrubjay.ports.access import Answers, Claim, Found
+
+_SEAL = SEAL.encode()
+_BYTES = "latin-1"
+"""The encoding in which every byte is one character, and comes back as it was."""
+
+
+class EncryptedAnswers:
+    """The `Answers` port over another one."""
+
+    def __init__(self, answers: Answers, vault: KeyVault) -> None:
+        self._answers = answers
+        self._vault = vault
+
+    async def begin(self, claim: Claim, *, now: datetime, until: datetime) -> Found | None:
+        """Claim the name until then, or return what is known under it. None: it is claimed, go on."""
+        found = await self._answers.begin(claim, now=now, until=until)
+        if found is None or found.answer is None or not found.answer.body.startswith(_SEAL):
+            return found
+        sealed = found.answer
+
+        async def work(rings: Rings) -> Answer:
+            text = rings[claim.tenant].open_text(sealed.body.decode(), bound=_bound(claim))
+            return replace(sealed, body=text.encode(_BYTES))
+
+        return replace(found, answer=await self._vault.with_rings([claim.tenant], work))
+
+    async def finish(self, claim: Claim, answer: Answer | None, *, until: datetime) -> None:
+        """Keep the answer until then; None when it cannot be kept, and only that it was given is."""
+        if answer is not None:
+            ring = await self._vault.ring(claim.tenant)
+            if ring.keys:
+                text = ring.seal_text(answer.body.decode(_BYTES), bound=_bound(claim))
+                answer = replace(answer, body=text.encode())
+        await self._answers.finish(claim, answer, until=until)
+
+    async def abandon(self, claim: Claim) -> None:
+        """Forget the claim: the request came to nothing, and may be sent again."""
+        await self._answers.abandon(claim)
+
+    async def empty(self, tenant: str) -> None:
+        """Take from the tenant's answers what they say, also from those whose requests are still under way."""
+        await self._answers.empty(tenant)
+
+    async def sweep(self, *, now: datetime) -> int:
+        """Delete what has ended, of every tenant; return how many those were."""
+        return await self._answers.sweep(now=now)
+
+
+def _bound(claim: Claim) -> str:
+    return bound_to("answer", claim.name.hex(), claim.request.hex())

@@ -1,0 +1,290 @@
+"""The record store behind encryption: what is told is sealed before it is stored, and opened before anybody reads it.
+
+The store itself sees keys, kinds, places and times, and a fingerprint that it cannot make; so it goes on deciding what
+is new, what is known and what replaces what. What it cannot do any more is to look into `data`: for tenants that have
+keys, such filters are applied here, to all that the rest of the filter admits.
+"""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, TypeVar
+from uuid import UUID
+
+from scrubjay.backends.encryption.ring import Ring
+from scrubjay.backends.encryption.vault import KeyVault, Rings
+from scrubjay.errors import Conflict, InvalidInput
+from scrubjay.model import Filter, Memory, Order, Remembered, Scope
+from scrubjay.model.sealed import SEAL, is_sealed
+from scrubjay.ports import Counts, Decide, Decision, Known, Records
+
+T = TypeVar("T")
+
+_PAGE: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Sealing:
+    """Seals and opens for one call: what has to be encrypted is, with the keys of its tenant."""
+
+    vault: KeyVault
+    rings: Rings
+
+    def seal(self, memory: Memory) -> Memory:
+        if not memory.encrypted:
+            return memory
+        return self._ring(memory).seal(memory, searchable=self.vault.rules.search == "words")
+
+    def seal_opened(self, memory: Memory) -> Memory:
+        """The same for a new row, which may be of a kind that is always encrypted."""
+        return self.seal(_marked(memory) if self.vault.rules.cover(memory.kind) else memory)
+
+    def open(self, memory: Memory) -> Memory:
+        return self._ring(memory).open(memory)
+
+    def _ring(self, memory: Memory) -> Ring:
+        return self.rings[memory.scope.tenant]
+
+
+class EncryptedRecords:
+    """The `Records` port over another one. Everything is as it is there, but what memories say."""
+
+    def __init__(self, records: Records, vault: KeyVault) -> None:
+        self._records = records
+        self._vault = vault
+
+    # Writing
+
+    async def write(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
+        """Ask `decide` about each draft in turn and store what it says, all drafts or none."""
+        marked = await self._to_encrypt(drafts)
+
+        async def work(rings: Rings) -> list[Remembered]:
+            sealing = _Sealing(self._vault, rings)
+
+            def deciding(draft: Memory, known: Known) -> Decision:
+                told = sealing.open(draft)
+                decision = decide(told, _opened(known, sealing))
+                # What is stored as it was told is sealed already.
+                opens = [draft if memory is told else sealing.seal_opened(memory) for memory in decision.opens]
+                return _sealed(decision, opens, sealing)
+
+            done = await self._records.write([sealing.seal(draft) for draft in marked], deciding)
+            return [replace(one, memory=sealing.open(one.memory)) for one in done]
+
+        return await self._with_rings(marked, work)
+
+    async def load(self, memories: Sequence[Memory]) -> int:
+        """Store exactly these rows, all or none, and say how many were new."""
+        marked = await self._to_encrypt(memories)
+
+        async def work(rings: Rings) -> int:
+            sealing = _Sealing(self._vault, rings)
+            try:
+                return await self._records.load([sealing.seal(memory) for memory in marked])
+            except Conflict as error:
+                if SEAL not in str(error):
+                    raise
+                # The store can only name what it sees.
+                raise Conflict(
+                    "a memory says what is remembered in its scope already: forget that one first"
+                ) from error
+
+        return await self._with_rings(marked, work)
+
+    async def _to_encrypt(self, drafts: Sequence[Memory]) -> list[Memory]:
+        """The drafts, with those marked that have to be encrypted: asked for, of such a kind, or made from such."""
+        for draft in drafts:
+            if is_sealed(draft.content):
+                raise InvalidInput(f"content begins with {SEAL!r}, which marks what is encrypted: begin it otherwise")
+        rules = self._vault.rules
+        marked = [_marked(draft) if rules.cover(draft.kind) else draft for draft in drafts]
+        if rules.encrypt == "all":
+            return marked
+        secret = {draft.id for draft in marked if draft.encrypted}
+        for tenant in sorted({draft.scope.tenant for draft in marked if draft.derived_from and not draft.encrypted}):
+            if not await self._has_keys(tenant):
+                continue
+            sources = {one for draft in marked if draft.scope.tenant == tenant for one in draft.derived_from}
+            stored = await self._records.get(Scope(tenant=tenant), sorted(sources))
+            secret |= {one.id for one in stored if is_sealed(one.content)}
+        return [draft if secret.isdisjoint(draft.derived_from) else _marked(draft) for draft in marked]
+
+    async def close(self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str) -> list[Memory]:
+        """Stop believing those that the scope holds and that are believed; return them as they now are, as asked."""
+        told = because
+        if await self._has_keys(scope.tenant):
+            stored = await self._records.get(scope, ids)
+            if any(is_sealed(one.content) for one in stored):
+                told = (await self._vault.ring(scope.tenant)).seal_reason(because) or because
+        return await self._vault.opened(await self._records.close(scope, ids, at=at, because=told))
+
+    async def adjust(
+        self,
+        scope: Scope,
+        id: UUID,
+        *,
+        importance: float | None = None,
+        expires_at: datetime | None = None,
+    ) -> Memory | None:
+        """Change how one memory is kept, not what it says; None when the scope does not hold it."""
+        memory = await self._records.adjust(scope, id, importance=importance, expires_at=expires_at)
+        return (await self._vault.opened([memory]))[0] if memory is not None else None
+
+    async def boost(self, scope: Scope, id: UUID, by: float) -> tuple[Memory, float] | None:
+        """Add to the importance of one memory, kept within 0 to 1; return it, and the importance it had before."""
+        boosted = await self._records.boost(scope, id, by)
+        return ((await self._vault.opened([boosted[0]]))[0], boosted[1]) if boosted is not None else None
+
+    async def touch(self, scope: Scope, ids: Sequence[UUID], *, at: datetime) -> None:
+        """Count one more use of each that a reader in the scope sees."""
+        await self._records.touch(scope, ids, at=at)
+
+    async def purge(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
+        """Delete the rows that the scope holds, for good, and return their ids."""
+        return await self._records.purge(scope, ids)
+
+    # Reading
+
+    async def get(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
+        """Return those that a reader in the scope sees, in any state, in the order asked."""
+        return await self._vault.opened(await self._records.get(scope, ids))
+
+    async def find(
+        self, filter: Filter, *, now: datetime, limit: int, order: Order = "newest", after: UUID | None = None
+    ) -> list[Memory]:
+        """Return matching memories in the order they were stored, newest or oldest first, after the one named."""
+        if not await self._looks_inside(filter):
+            found = await self._records.find(filter, now=now, limit=limit, order=order, after=after)
+            return await self._vault.opened(found)
+        matching: list[Memory] = []
+        wide, page = _without_data(filter), max(_PAGE, limit)
+        while len(matching) < limit:
+            stored = await self._records.find(wide, now=now, limit=page, order=order, after=after)
+            matching += [one for one in await self._vault.opened(stored) if filter.matches(one, now)]
+            if len(stored) < page:
+                break
+            after = await self._last_of(stored)
+        return matching[:limit]
+
+    async def _last_of(self, page: Sequence[Memory]) -> UUID:
+        """The last one of a page that is stored still: from behind one that was purged, nothing would come."""
+        gone = set(await self._records.missing([one.id for one in page]))
+        return next((one.id for one in reversed(page) if one.id not in gone), page[-1].id)
+
+    async def scan(self, filter: Filter, *, now: datetime, batch: int = _PAGE) -> AsyncIterator[list[Memory]]:
+        """Stream every matching memory, oldest first, a batch at a time."""
+        looks = await self._looks_inside(filter)
+        async for stored in self._records.scan(_without_data(filter) if looks else filter, now=now, batch=batch):
+            opened = await self._vault.opened(stored)
+            if matching := [one for one in opened if filter.matches(one, now)] if looks else opened:
+                yield matching
+
+    async def among(self, filter: Filter, *, now: datetime, limit: int) -> list[UUID] | None:
+        """Return the ids of all matching memories, newest first, or None when there are more than the limit."""
+        if not await self._looks_inside(filter):
+            return await self._records.among(filter, now=now, limit=limit)
+        ids: list[UUID] = []
+        async for matching in self.scan(filter, now=now):
+            ids += [one.id for one in matching]
+            if len(ids) > limit:
+                return None
+        return ids[::-1]
+
+    async def count(self, filter: Filter, *, now: datetime) -> Counts:
+        """Count what lies in the scope; `current` and `kinds` count what matches, `versions` every row of the scope."""
+        if not await self._looks_inside(filter):
+            return await self._records.count(filter, now=now)
+        kinds: Counter[str] = Counter()
+        async for matching in self.scan(filter, now=now):
+            kinds.update(one.kind for one in matching)
+        whole = await self._records.count(_without_data(filter), now=now)
+        return replace(whole, current=kinds.total(), kinds=dict(sorted(kinds.items())))
+
+    async def versions(self, scope: Scope, *, id: UUID | None = None, key: str | None = None) -> list[Memory]:
+        """Return the versions that a reader in the scope sees, oldest first."""
+        return await self._vault.opened(await self._records.versions(scope, id=id, key=key))
+
+    async def neighbours(self, scope: Scope, memory: Memory, *, before: int, after: int) -> list[Memory]:
+        """Return the believed memories just before and after it in its own session, in order, without itself."""
+        return await self._vault.opened(await self._records.neighbours(scope, memory, before=before, after=after))
+
+    async def following(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
+        """Return the believed memories that stand at the next position after these in their sessions, each once."""
+        return await self._vault.opened(await self._records.following(scope, ids))
+
+    async def derived(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
+        """Return what was made from these, directly or through others, in the scope's tenant; `ids` are left out."""
+        return await self._records.derived(scope, ids)
+
+    # Indexing
+
+    async def pending(self, generation: int, *, limit: int) -> list[Memory]:
+        """Return memories of every tenant, oldest first, that are not marked as indexed with this generation."""
+        return await self._vault.opened(await self._records.pending(generation, limit=limit))
+
+    async def backlog(self, generation: int) -> int:
+        """Count what `pending` would return without a limit."""
+        return await self._records.backlog(generation)
+
+    async def mark(self, ids: Sequence[UUID], generation: int | None) -> list[UUID]:
+        """Note that these are indexed with this generation, or with none. Return those that are not stored."""
+        return await self._records.mark(ids, generation)
+
+    async def unmark(self, generation: int) -> int:
+        """Clear the mark of every memory that is indexed with this generation; return how many those were."""
+        return await self._records.unmark(generation)
+
+    async def marked(self, generation: int, *, limit: int, after: UUID | None = None) -> list[UUID]:
+        """Return the memories of every tenant that are marked with this generation, oldest first."""
+        return await self._records.marked(generation, limit=limit, after=after)
+
+    async def missing(self, ids: Sequence[UUID]) -> list[UUID]:
+        """Return those of these that no tenant has stored, each once, in the order asked."""
+        return await self._records.missing(ids)
+
+    async def check(self) -> list[str]:
+        """Look the store over, thoroughly; return one sentence per fault found."""
+        return await self._records.check()
+
+    async def shut(self) -> None:
+        """Let go of files and connections."""
+        await self._records.shut()
+
+    # Keys
+
+    async def _with_rings(self, marked: Sequence[Memory], work: Callable[[Rings], Awaitable[T]]) -> T:
+        needed = {memory.scope.tenant for memory in marked if memory.encrypted}
+        return await self._vault.with_rings({memory.scope.tenant for memory in marked}, work, needed=needed)
+
+    async def _looks_inside(self, filter: Filter) -> bool:
+        """Whether the filter asks for data that the store may not be able to read."""
+        return bool(filter.data) and await self._has_keys(filter.scope.tenant)
+
+    async def _has_keys(self, tenant: str) -> bool:
+        """Whether anything of this tenant may be encrypted. Of the others nothing more is asked."""
+        return bool((await self._vault.ring(tenant)).keys)
+
+
+def _marked(memory: Memory) -> Memory:
+    return memory if memory.encrypted else replace(memory, encrypted=True)
+
+
+def _without_data(filter: Filter) -> Filter:
+    return replace(filter, data={})
+
+
+def _opened(known: Known, sealing: _Sealing) -> Known:
+    return Known(
+        same_id=sealing.open(known.same_id) if known.same_id is not None else None,
+        same_key=tuple(map(sealing.open, known.same_key)),
+        same_words=sealing.open(known.same_words) if known.same_words is not None else None,
+    )
+
+
+def _sealed(decision: Decision, opens: Sequence[Memory], sealing: _Sealing) -> Decision:
+    closes = [sealing.seal(memory) for memory in decision.closes]
+    named = {memory.id: memory for memory in (*closes, *opens)}
+    stands = named.get(decision.memory.id) or sealing.seal(decision.memory)
+    return Decision(outcome=decision.outcome, memory=stands, closes=tuple(closes), opens=tuple(opens))

@@ -1,0 +1,199 @@
+"""Who holds the keys: unwraps the data keys of tenants, makes new ones, and wraps them with another master key.
+
+A data key is made when a tenant first needs one, and never deleted: readers go on opening what older ones encrypted.
+Other processes notice a new one within seconds; and one that meets a number it does not know asks the store at once.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from secrets import token_bytes
+from typing import Final, TypeAlias, TypeVar
+
+from scrubjay.backends.encryption.masters import FILE_SETTING, SETTING, Master
+from scrubjay.backends.encryption.ring import Ring, UnknownKey, bound_to, decrypt, encrypt
+from scrubjay.errors import KeyMissing, Misconfigured, StoreDamaged
+from scrubjay.logs import logger
+from scrubjay.model import Memory
+from scrubjay.model.encryption import AGENT_KINDS, Encrypt, EncryptedSearch
+from scrubjay.model.sealed import is_sealed
+from scrubjay.ports.encryption import FINGERPRINTS, DataKeys, WrappedKey
+
+log = logger("encryption")
+
+T = TypeVar("T")
+Rings: TypeAlias = dict[str, Ring]
+"""The rings of the tenants that some work is about."""
+
+FRESH_SECONDS: Final = 2.0
+"""How long a process trusts what it knows of a tenant's keys before it looks whether there is a newer one."""
+
+_BYTES: Final = 32
+_HELD: Final = 10_000
+_MANY: Final = 100
+"""Memories that are opened beside the event loop, since they take milliseconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """What is encrypted, and what search may know of it."""
+
+    encrypt: Encrypt = "none"
+    search: EncryptedSearch = "meaning"
+
+    def cover(self, kind: str) -> bool:
+        """Whether memories of this kind are encrypted without being asked."""
+        return self.encrypt == "all" or (self.encrypt == "agents" and kind in AGENT_KINDS)
+
+    def hide(self, memory: Memory) -> bool:
+        """Whether this memory is to have no vectors."""
+        return self.search == "none" and (memory.encrypted or self.cover(memory.kind))
+
+
+@dataclass(slots=True)
+class _Held:
+    ring: Ring
+    at: float = field(default_factory=time.monotonic)
+
+
+class KeyVault:
+    """The master keys of this process, and with them the data keys of the tenants that it deals with."""
+
+    def __init__(
+        self, keys: DataKeys, masters: Sequence[Master], *, rules: Rules, clock: Callable[[], datetime]
+    ) -> None:
+        if rules.encrypt != "none" and not masters:
+            raise Misconfigured(
+                f"SCRUBJAY_ENCRYPT is {rules.encrypt!r} and there is no key: set {FILE_SETTING} or {SETTING}; "
+                "`scrubjay keys generate` makes one"
+            )
+        self.rules = rules
+        self.keys = keys
+        self.masters = {master.id: master for master in masters}
+        self._clock = clock
+        self._held: dict[str, _Held] = {}
+
+    @property
+    def master(self) -> Master:
+        """The one that wraps. Raises Misconfigured when there is none."""
+        for first in self.masters.values():
+            return first
+        raise Misconfigured(
+            f"without a key nothing can be encrypted: set {FILE_SETTING} or {SETTING}. "
+            "`scrubjay keys generate` makes one"
+        )
+
+    async def ready(self) -> None:
+        """Make sure that every data key can be opened. Raises KeyMissing, naming the master key that is not here."""
+        for master in await self.keys.masters():
+            if master not in self.masters:
+                raise self._missing(master)
+
+    def _missing(self, master: str) -> KeyMissing:
+        there = f"holds {', '.join(self.masters)}" if self.masters else "is not set"
+        return KeyMissing(
+            f"memories here are encrypted, and their data keys are wrapped with the master key {master}, but {SETTING} "
+            f"(or {FILE_SETTING}) {there}: add that key, behind the one that should wrap from now on"
+        )
+
+    # Rings
+
+    async def ring(self, tenant: str, *, needed: bool = False) -> Ring:
+        """The keys of a tenant. With `needed`, one that has none is given some."""
+        held = self._held.get(tenant)
+        if held is None:
+            held = await self._look(tenant)
+        elif time.monotonic() - held.at > FRESH_SECONDS:
+            held = await self._look_again(tenant, held)
+        if needed and held.ring.newest == FINGERPRINTS:
+            await self.keys.add([self.wrapped(tenant, number, token_bytes(_BYTES)) for number in (FINGERPRINTS, 1)])
+            held = await self._look(tenant)
+        return held.ring
+
+    async def _look_again(self, tenant: str, held: _Held) -> _Held:
+        try:
+            return await self._look(tenant)
+        except KeyMissing as error:
+            # Wrapped meanwhile with a key that this process was not given yet: what it holds is as good as before.
+            log.warning("data keys are wrapped with another master key now", tenant=tenant, error=str(error))
+            held.at = time.monotonic()
+            return held
+
+    async def _look(self, tenant: str) -> _Held:
+        keys = await self.keys.of(tenant) if self.masters else []
+        if len(self._held) >= _HELD:
+            self._held.clear()
+        self._held[tenant] = held = _Held(Ring(tenant, {key.number: self.unwrapped(key) for key in keys}))
+        return held
+
+    def forget(self, tenant: str | None = None) -> None:
+        """Ask the store when the keys of this tenant, or of any, are needed next."""
+        if tenant is None:
+            self._held.clear()
+        else:
+            self._held.pop(tenant, None)
+
+    def wrapped(self, tenant: str, number: int, key: bytes) -> WrappedKey:
+        """This data key, wrapped with the master key that wraps now."""
+        master = self.master
+        body = encrypt(master.key, key, bound=bound_to("data key", tenant, str(number), master.id))
+        return WrappedKey(tenant=tenant, number=number, master=master.id, wrapped=body, created_at=self._clock())
+
+    def unwrapped(self, key: WrappedKey) -> bytes:
+        """The data key itself. Raises KeyMissing without its master key, and StoreDamaged when it does not open."""
+        if key.master not in self.masters:
+            raise self._missing(key.master)
+        bound = bound_to("data key", key.tenant, str(key.number), key.master)
+        try:
+            return decrypt(self.masters[key.master].key, key.wrapped, bound=bound)
+        except ValueError as error:
+            raise StoreDamaged(
+                f"data key {key.number} of tenant {key.tenant} does not open with the master key {key.master}: it was "
+                "changed. Restore a backup"
+            ) from error
+
+    # Opening
+
+    async def opened(self, memories: Sequence[Memory]) -> list[Memory]:
+        """These as they were told."""
+        tenants = {one.scope.tenant for one in memories if _needs_a_key(one)}
+        if not tenants:
+            return list(memories)
+
+        def work(rings: Rings) -> list[Memory]:
+            return [rings[one.scope.tenant].open(one) if one.scope.tenant in rings else one for one in memories]
+
+        async def open_all(rings: Rings) -> list[Memory]:
+            return await asyncio.to_thread(work, rings) if len(memories) > _MANY else work(rings)
+
+        return await self.with_rings(tenants, open_all)
+
+    async def with_rings(
+        self, tenants: Iterable[str], work: Callable[[Rings], Awaitable[T]], *, needed: Collection[str] = ()
+    ) -> T:
+        """Do work that needs the keys of these tenants; once more when it meets a key that was made meanwhile.
+
+        Those that are `needed` are made when there are none.
+        """
+        asked = sorted(set(tenants))
+        try:
+            return await work({tenant: await self.ring(tenant, needed=tenant in needed) for tenant in asked})
+        except UnknownKey as unknown:
+            self.forget(unknown.tenant)
+            needed = {*needed, *([unknown.tenant] if unknown.number == FINGERPRINTS else [])}
+        try:
+            return await work({tenant: await self.ring(tenant, needed=tenant in needed) for tenant in asked})
+        except UnknownKey as unknown:
+            raise self._unknown(unknown) from unknown
+
+    def _unknown(self, unknown: UnknownKey) -> KeyMissing:
+        what = f"what is stored here is encrypted with data key {unknown.number} of tenant {unknown.tenant}"
+        if not self.masters:
+            return KeyMissing(f"{what}, and {SETTING} (or {FILE_SETTING}) is not set: set it to the key that wraps it")
+        return KeyMissing(f"{what}, which is not in the store: restore the backup that has it")
+
+
+def _needs_a_key(memory: Memory) -> bool:
+    return is_sealed(memory.content) or (memory.closed_because is not None and is_sealed(memory.closed_because))

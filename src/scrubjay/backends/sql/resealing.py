@@ -1,0 +1,162 @@
+"""Rows and files of the record database, stored anew in place: with another key, encrypted, or not any more."""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from sqlalchemy import Connection, delete, exists, func, select, text, update
+
+from scrubjay.backends.sql import texts
+from scrubjay.backends.sql.blobs import WHOLE, checked, contents_of, lock, make_whole
+from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.places import admitted
+from scrubjay.backends.sql.rows import BY_ID, Reader, rows, values_of
+from scrubjay.backends.sql.schema import blob_holders, blobs, memories, scopes
+from scrubjay.backends.sql.schema import texts as texts_table
+from scrubjay.model import Filter, Memory, Scope
+from scrubjay.model.sealed import SEAL
+from scrubjay.ports.encryption import KeptFile
+
+REPEATED: Final = "replaced"
+"""Why a row is closed that says what another one says: it was told again while only one of them was encrypted."""
+
+_COLUMN: Final = memories.c
+_CHANGES: Final = ("content", "data", "source", "author", "reason", "closed_because")
+_CLOSING: Final = ("superseded_at", "superseded_by", "generation")
+_NUMBER: Final = len(SEAL) + 8
+
+
+class SqlResealed:
+    """The `Resealed` port."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._reader = Reader()
+
+    async def count(self) -> int:
+        """Count all rows and files."""
+
+        def work(connection: Connection) -> int:
+            return sum(
+                connection.execute(select(func.count()).select_from(table)).scalar_one() for table in (memories, blobs)
+            )
+
+        return await self._database.read(work)
+
+    async def keys_needed(self, tenant: str) -> dict[int, int]:
+        """Say how many rows of a tenant need each data key; those that are not encrypted are counted under 0."""
+        head = func.substr(_COLUMN.content, 1, _NUMBER)
+        mine = _COLUMN.scope_id.in_(admitted(Filter(scope=Scope(tenant=tenant), reach="holds")))
+        sealed = select(head, func.count()).where(mine, _COLUMN.content.startswith(SEAL)).group_by(head)
+        every = select(func.count()).select_from(memories).where(mine)
+
+        def work(connection: Connection) -> dict[int, int]:
+            found = {int(text.removeprefix(SEAL), 16): number for text, number in connection.execute(sealed)}
+            return {0: connection.execute(every).scalar_one() - sum(found.values()), **dict(sorted(found.items()))}
+
+        return await self._database.read(work)
+
+    async def rows(self, *, after: int, limit: int) -> list[tuple[int, Memory]]:
+        """Return rows as they are stored, with their numbers, from behind a number."""
+        numbers = select(_COLUMN.seq, _COLUMN.id).where(_COLUMN.seq > after).order_by(_COLUMN.seq).limit(limit)
+
+        def work(connection: Connection) -> list[tuple[int, Memory]]:
+            page = connection.execute(numbers).fetchall()
+            found = self._reader.fetch(connection, BY_ID, {"ids": [row.id for row in page]})
+            by_id = {memory.id: memory for memory in found}
+            return [(row.seq, by_id[row.id]) for row in page if row.id in by_id]
+
+        return await self._database.read(work)
+
+    async def replace_rows(self, changed: Sequence[tuple[Memory, Memory]]) -> int:
+        """Store the second of each pair where the first is still what is stored; return how many."""
+        return await self._database.write(lambda connection: self._replaced(connection, changed))
+
+    def _replaced(self, connection: Connection, changed: Sequence[tuple[Memory, Memory]]) -> int:
+        indexed: list[tuple[int, int, Memory]] = []
+        for before, after in changed:
+            same = [_COLUMN.id == before.id, _COLUMN.content == before.content]
+            held = connection.execute(select(_COLUMN.seq, _COLUMN.scope_id).where(*same).with_for_update()).first()
+            if held is None:
+                continue  # It was archived or deleted meanwhile.
+            [stored] = self._reader.fetch(connection, BY_ID, {"ids": [before.id]})
+            says = {name: getattr(after, name) for name in _CHANGES if name != "closed_because"}
+            new = replace(stored, **says, closed_because=after.closed_because or stored.closed_because)
+            new = self._told_apart(connection, new, held.scope_id)
+            values = {name: value for name, value in values_of(new).items() if name in (*_CHANGES, *_CLOSING)}
+            connection.execute(update(memories).where(*same).values(**values, fingerprint=new.fingerprint))
+            indexed.append((held.seq, held.scope_id, new))
+        _index(connection, indexed)
+        return len(indexed)
+
+    def _told_apart(self, connection: Connection, memory: Memory, scope_id: int) -> Memory:
+        """The memory; closed when another one is believed that says the same."""
+        if memory.superseded_at is not None or memory.valid_to is not None:
+            return memory
+        same = rows().where(
+            _COLUMN.scope_id == scope_id,
+            _COLUMN.fingerprint == memory.fingerprint,
+            _COLUMN.superseded_at.is_(None),
+            _COLUMN.valid_to.is_(None),
+            _COLUMN.id != memory.id,
+        )
+        for other in self._reader.fetch(connection, same):
+            return memory.closed(max(other.created_at, memory.created_at), because=REPEATED, by=other.id)
+        return memory
+
+    async def files(self, *, after: int, limit: int) -> list[tuple[int, KeptFile]]:
+        """Return kept files as they are stored, with their numbers, from behind a number."""
+        holder = blob_holders.c
+        of_agent = (
+            exists()
+            .where(holder.blob == blobs.c.number, holder.owner == _COLUMN.id)
+            .where(_COLUMN.scope_id == scopes.c.id, scopes.c.agent != "")
+        )
+        columns = WHOLE.add_columns(blobs.c.tenant, of_agent.label("of_agent"))
+        page = columns.where(blobs.c.number > after).order_by(blobs.c.number).limit(limit)
+
+        def work(connection: Connection) -> list[tuple[int, KeptFile]]:
+            found = connection.execute(page).fetchall()
+            contents = contents_of(connection, found)
+            return [
+                (row.number, KeptFile(row.tenant, checked(row.hash, contents[row.number]), of_agent=bool(row.of_agent)))
+                for row in found
+            ]
+
+        return await self._database.read(work)
+
+    async def replace_file(self, number: int, before: KeptFile, content: bytes) -> bool:
+        """Store this content of the same name where the one before still is; whether it was."""
+        packed = zlib.compress(content, 6)
+        way, body = ("zlib", packed) if len(packed) < len(content) else ("plain", content)
+
+        def work(connection: Connection) -> bool:
+            lock(connection, [number])
+            found = connection.execute(WHOLE.where(blobs.c.number == number)).fetchall()
+            if not found or contents_of(connection, found)[number] != before.content:
+                return False
+            # Those that are kept as differences from it must not need it any more, whatever becomes of it.
+            make_whole(connection, {number})
+            changed = {"way": way, "body": body, "size": len(content), "base": None, "depth": 0}
+            return connection.execute(update(blobs).where(blobs.c.number == number).values(**changed)).rowcount == 1
+
+        return await self._database.write(work)
+
+    async def settle(self) -> None:
+        """Let nothing of what was stored before linger. PostgreSQL clears it away with its next VACUUM."""
+        if self._database.dialect == "sqlite":
+            # FTS5 only notes a deletion beside the old words; merging the index is what takes them off the disk.
+            merge = text("INSERT INTO texts (texts) VALUES ('optimize')")
+            await self._database.write(lambda connection: connection.execute(merge))
+            await self._database.checkpoint()
+
+
+def _index(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> None:
+    if not indexed:
+        return
+    seqs = [seq for seq, _, _ in indexed]
+    texts.remove(connection, seqs)
+    if connection.dialect.name == "postgresql":
+        connection.execute(delete(texts_table).where(texts_table.c.seq.in_(seqs)))
+    texts.add(connection, indexed)

@@ -1,0 +1,94 @@
+"""Encryption at rest, between the stores and everything else. Always there: without a key it opens nothing."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from scrubjay.model import Memory
+from scrubjay.ports import Inspected, Stores, Working, Works
+from scrubjay.ports.access import AccessStores
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from scrubjay.backends.encryption.vault import KeyVault
+    from scrubjay.backends.sql.database import Database
+    from scrubjay.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Encryption:
+    """What puts itself between the stores and everything else."""
+
+    vault: "KeyVault"
+    database: "Database"
+
+    def stores(self, stores: Stores) -> Stores:
+        """The same stores; what is encrypted in them is sealed on its way in and opened on its way out."""
+        from scrubjay.backends.encryption.blobs import EncryptedBlobs
+        from scrubjay.backends.encryption.records import EncryptedRecords
+        from scrubjay.backends.encryption.rotation import Locksmith
+        from scrubjay.backends.encryption.texts import EncryptedTexts
+        from scrubjay.backends.sql.resealing import SqlResealed
+
+        records = EncryptedRecords(stores.records, self.vault)
+        return Stores(
+            records=records,
+            generations=stores.generations,
+            texts=EncryptedTexts(stores.texts, records, self.vault),
+            vectors=stores.vectors,
+            blobs=EncryptedBlobs(stores.blobs, self.vault),
+            vault=Locksmith(self.vault, SqlResealed(self.database)),
+        )
+
+    def working(self, working: Working) -> Working:
+        """The same working memory."""
+        from scrubjay.backends.encryption.working import EncryptedWorking
+
+        return EncryptedWorking(working, self.vault)
+
+    def works(self, works: Works) -> Works:
+        """The same works."""
+        from scrubjay.backends.encryption.upkeep import EncryptedUpkeep, EncryptedWorklog
+
+        return Works(
+            leases=works.leases,
+            log=EncryptedWorklog(works.log, self.vault),
+            upkeep=EncryptedUpkeep(works.upkeep, self.vault),
+        )
+
+    def access(self, access: AccessStores) -> AccessStores:
+        """The same stores of access; the answers that are kept are sealed."""
+        from scrubjay.backends.encryption.answers import EncryptedAnswers
+
+        return replace(access, answers=EncryptedAnswers(access.answers, self.vault))
+
+    @property
+    def inspected(self) -> dict[str, Inspected]:
+        """What looks the keys over."""
+        from scrubjay.backends.encryption.inspection import EncryptionInspection
+
+        return {"encryption": EncryptionInspection(self.vault)}
+
+    @property
+    def hidden(self) -> "Callable[[Memory], bool] | None":
+        """Says which memories are to have no vectors; None when all may have some."""
+        return self.vault.rules.hide if self.vault.rules.search == "none" else None
+
+
+def new_master_key() -> str:
+    """A fresh master key, as the settings take it."""
+    from scrubjay.backends.encryption.masters import new_master
+
+    return new_master()
+
+
+def encryption_of(settings: "Settings", database: "Database", clock: "Callable[[], datetime]") -> Encryption:
+    """Encryption as these settings describe it. Raises Misconfigured for a key that is none."""
+    from scrubjay.backends.encryption.masters import masters_of
+    from scrubjay.backends.encryption.vault import KeyVault, Rules
+    from scrubjay.backends.sql.data_keys import SqlDataKeys
+
+    masters = masters_of(settings.encryption_key.get_secret_value(), settings.encryption_key_file)
+    rules = Rules(encrypt=settings.encrypt, search=settings.encrypted_search)
+    return Encryption(KeyVault(SqlDataKeys(database), masters, rules=rules, clock=clock), database)
