@@ -1,0 +1,79 @@
+"""Answers that are kept for requests that are sent again, in the record database."""
+
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import ColumnElement, Connection, Update, and_, delete, insert, select, update
+
+from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.schema_access import kept_answers
+from scrubjay.model.access import Answer
+from scrubjay.ports.access import Claim, Found
+
+_COLUMNS: Final = kept_answers.c
+
+_PURGED: Final = -1
+"""The status of an answer that must not be kept: something was purged since its request began."""
+
+
+class SqlAnswers:
+    """The `Answers` port. A crash of the machine may forget a claim or an answer; the request is then done again."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def begin(self, claim: Claim, *, now: datetime, until: datetime) -> Found | None:
+        """Claim the name until then, or return what is known under it. None: it is claimed, go on."""
+        wanted = select(kept_answers).where(_named(claim)).with_for_update()
+
+        def work(connection: Connection) -> Found | None:
+            row = connection.execute(wanted).first()
+            if row is not None and row.until > now:
+                kept = row.body is not None
+                answer = Answer(status=row.status, headers=row.headers or {}, body=row.body) if kept else None
+                return Found(request=row.request, done=row.done, answer=answer)
+            connection.execute(delete(kept_answers).where(_COLUMNS.until <= now))
+            # Of two who insert at once, one is told that another was faster, and looks again.
+            connection.execute(
+                insert(kept_answers).values(
+                    tenant=claim.tenant, name=claim.name, request=claim.request, done=False, status=0, until=until
+                )
+            )
+            return None
+
+        return await self._database.note(work)
+
+    async def finish(self, claim: Claim, answer: Answer | None, *, until: datetime) -> None:
+        """Keep the answer until then; None when it cannot be kept, and only that it was given is."""
+        mine = update(kept_answers).where(_named(claim), _COLUMNS.request == claim.request)
+
+        def work(connection: Connection) -> None:
+            connection.execute(mine.values(done=True, until=until))
+            if answer is not None:
+                said = {"status": answer.status, "headers": dict(answer.headers), "body": answer.body}
+                connection.execute(mine.where(_COLUMNS.status != _PURGED).values(**said))
+
+        await self._database.note(work)
+
+    async def abandon(self, claim: Claim) -> None:
+        """Forget the claim: the request came to nothing, and may be sent again."""
+        mine = delete(kept_answers).where(_named(claim), _COLUMNS.done.is_(False))
+        await self._database.note(lambda connection: connection.execute(mine))
+
+    async def empty(self, tenant: str) -> None:
+        """Take from the tenant's answers what they say, also from those whose requests are still under way."""
+        await self._database.write(lambda connection: connection.execute(without_answers(tenant)))
+
+    async def sweep(self, *, now: datetime) -> int:
+        """Delete what has ended, of every tenant; return how many those were."""
+        over = delete(kept_answers).where(_COLUMNS.until <= now)
+        return await self._database.note(lambda connection: connection.execute(over).rowcount)
+
+
+def without_answers(tenant: str) -> Update:
+    """The statement that takes from the tenant's answers what they say, also from those that are still to come."""
+    return update(kept_answers).where(_COLUMNS.tenant == tenant).values(body=None, headers=None, status=_PURGED)
+
+
+def _named(claim: Claim) -> ColumnElement[bool]:
+    return and_(_COLUMNS.tenant == claim.tenant, _COLUMNS.name == claim.name)

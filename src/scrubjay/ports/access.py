@@ -1,0 +1,129 @@
+"""Who may come in, what they did, and what they were answered. All of it lies beside the records."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol
+
+from scrubjay.model.access import Answer, ApiKey, AuditEntry, RouteClass, Spent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredKey:
+    """A key as it is stored: what is known of it, and the SHA-256 of its secret."""
+
+    key: ApiKey
+    digest: bytes = field(repr=False)
+
+
+class Keys(Protocol):
+    """API keys of all tenants. Every answer is what the store holds now: nothing is remembered from before."""
+
+    async def add(self, stored: StoredKey, *, replaces: str | None = None, until: datetime | None = None) -> None:
+        """Keep a new key. With `replaces`, that key of the same tenant ends at `until`, in the same transaction.
+
+        A key that would have ended sooner still does. Durable on return. Raises NotFound for a key to replace that the
+        tenant does not have, and Conflict for an id that is taken.
+        """
+
+    async def find(self, id: str) -> StoredKey | None:
+        """Return the key of this id, of whatever tenant and in whatever state; None when there is none."""
+
+    async def known(self, tenant: str) -> list[ApiKey]:
+        """Return all keys of the tenant, in the order they were made, revoked ones too."""
+
+    async def revoke(self, tenant: str, id: str, *, at: datetime) -> ApiKey | None:
+        """End a key; whoever asks `find` from now on is told. Returns it as it now is; None when there is none.
+
+        One that was revoked before stays as it was. Durable on return.
+        """
+
+    async def used(self, id: str, *, at: datetime, unless_since: datetime) -> None:
+        """Note that the key was used, unless it was noted since then. Losing it in a crash is allowed."""
+
+    async def any(self) -> bool:
+        """Whether there is a key of any tenant, in whatever state."""
+
+
+class Audit(Protocol):
+    """What was done, in its order. Entries are only ever added."""
+
+    async def note(self, entry: AuditEntry) -> None:
+        """Keep one entry under the next number. Durable on return."""
+
+    async def entries(
+        self, tenant: str, *, limit: int, before: int | None = None, since: datetime | None = None
+    ) -> list[AuditEntry]:
+        """Return entries of the tenant, newest first; `before` is the number of the last one of the page before."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claim:
+    """One request that should be done once: whose, under which name, and what it says. Both as digests."""
+
+    tenant: str
+    name: bytes
+    request: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A request of this name came before."""
+
+    request: bytes
+    """What it said, as a digest."""
+    done: bool
+    """Whether it was answered; else somebody is still at it."""
+    answer: Answer | None
+    """What it was answered; None while somebody is at it, or when the answer could not be kept."""
+
+
+class Answers(Protocol):
+    """Answers that are kept for a while, for those who did not get them and ask again.
+
+    An answer may hold what a memory says. So when `Records.purge` deletes something of a tenant, all its answers are
+    emptied as by `empty`, in the same transaction.
+    """
+
+    async def begin(self, claim: Claim, *, now: datetime, until: datetime) -> Found | None:
+        """Claim the name until then, or return what is known under it. None: it is claimed, go on.
+
+        Of two who begin at once, one is told that the other did. What has ended, a claim or an answer, is free again.
+        """
+
+    async def finish(self, claim: Claim, answer: Answer | None, *, until: datetime) -> None:
+        """Keep the answer until then; None when it cannot be kept, and only that it was given is."""
+
+    async def abandon(self, claim: Claim) -> None:
+        """Forget the claim: the request came to nothing, and may be sent again."""
+
+    async def empty(self, tenant: str) -> None:
+        """Take from the tenant's answers what they say, also from those whose requests are still under way.
+
+        That a request was answered is still known.
+        """
+
+    async def sweep(self, *, now: datetime) -> int:
+        """Delete what has ended, of every tenant; return how many those were."""
+
+
+class Allowances(Protocol):
+    """How much each key may ask for."""
+
+    async def spend(self, key: str, kind: RouteClass) -> Spent | None:
+        """Count one request of this key, unless it is refused. None when there is no limit for its class.
+
+        Never raises and never waits long: what cannot be counted for all processes is counted for this one.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessStores:
+    """What access needs beside the records."""
+
+    keys: Keys
+    audit: Audit
+    answers: Answers
+    allowances: Allowances | None = None
+    """None: no key has a limit."""
+    noted: dict[str, datetime] = field(default_factory=dict)
+    """When this process last noted the use of each key."""
