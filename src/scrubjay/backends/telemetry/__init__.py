@@ -1,0 +1,1 @@
+"""Watchers: metrics for Prometheus, traces for OpenTelemetry, and a log of what was done."""
