@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from uuid import uuid4
 
 import httpx
 import pytest
@@ -15,30 +16,34 @@ import pytest
 class Server:
     """A server that has said where it listens."""
 
-    def __init__(self, process: subprocess.Popen[str], greeting: str) -> None:
+    def __init__(self, process: subprocess.Popen[str], greeting: str, log: Path) -> None:
         self.process = process
         self.greeting = greeting
+        self.log = log
         self.url = greeting.splitlines()[0].rpartition(" ")[2]
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> str:
         """Stop it as a person or a supervisor would, and return what it logged."""
         self.process.send_signal(how)
-        _, logged = self.process.communicate(timeout=30)
-        return logged
+        self.process.communicate(timeout=30)
+        return self.log.read_text()
 
 
 @contextmanager
 def running(home: Path, **settings: str) -> Iterator[Server]:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}
     environment |= {"SCRUBJAY_HOME": str(home), "SCRUBJAY_PORT": "0", "SCRUBJAY_EMBEDDER": "static", **settings}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "scrubjay", "serve"],
-        env=environment,
-        cwd=home,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    # Into a file: nobody reads a pipe while the tests run, and a server whose log nobody takes stands still.
+    log = home / f"server-{uuid4()}.log"
+    with log.open("w") as stderr:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "scrubjay", "serve"],
+            env=environment,
+            cwd=home,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+        )
     try:
         lines: list[str] = []
         for line in process.stdout:
@@ -46,8 +51,8 @@ def running(home: Path, **settings: str) -> Iterator[Server]:
             if "Ctrl-C" in line:
                 break
         else:
-            pytest.fail(f"the server did not start: {process.stderr.read()}")
-        yield Server(process, "".join(lines))
+            pytest.fail(f"the server did not start: {log.read_text()}")
+        yield Server(process, "".join(lines), log)
     finally:
         if process.poll() is None:
             process.kill()

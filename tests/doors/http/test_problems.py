@@ -3,9 +3,10 @@
 import httpx
 import pytest
 
-from scrubjay.doors.http.guard import MOST_BYTES
 from scrubjay.doors.http.problems import Problem
+from scrubjay.settings import Settings
 
+MOST_BYTES = Settings.model_fields["request_bytes"].default
 CHUNK = b" " * 65_536
 
 

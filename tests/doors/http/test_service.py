@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import re
 import shlex
 import signal
@@ -80,7 +81,7 @@ def test_the_reference_shows_every_route(client):
     document = client.get("/openapi.json").json()
     page = client.get("/docs").text
     routes = [(method.upper(), path) for path, methods in document["paths"].items() for method in methods]
-    assert len(routes) == 11
+    assert len(routes) > 100
     for method, path in routes:
         assert f"<b>{method}</b><code>{path}</code>" in page
     assert "&quot;content&quot;: &quot;Prefers tabs over spaces&quot;" in page
@@ -99,24 +100,46 @@ def test_the_document_describes_every_answer_and_every_error(client):
             assert "422" not in operation["responses"], "bad input is a 400, everywhere"
 
 
-def test_every_example_of_a_body_works(client):
-    document = client.get("/openapi.json").json()
-    paths = {"Telling": "/v1/memory", "Recall": "/v1/memory/recall", "ContextRequest": "/v1/memory/context"}
-    for name, path in paths.items():
-        [example] = document["components"]["schemas"][name]["examples"]
-        assert client.post(path, json=example).is_success
-    [example] = document["components"]["schemas"]["Memory"]["examples"]
-    answers.Memory.model_validate(example)
+def test_every_example_of_a_body_works(start, tmp_path):
+    with start(tmp_path) as server, httpx.Client(base_url=server.url, timeout=30) as client:
+        document = client.get("/openapi.json").json()
+        shapes = document["components"]["schemas"]
+        for path, methods in document["paths"].items():
+            for method, operation in methods.items():
+                body = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema")
+                if body is None or "{" in path or path == "/v1/keys":
+                    continue
+                [example] = shapes[body.get("oneOf", [body])[0]["$ref"].rpartition("/")[2]]["examples"]
+                answer = client.request(method, path, json=example)
+                assert answer.status_code in EXAMPLES.get(path, (200, 201)), f"{path}: {answer.text}"
+        [example] = shapes["Memory"]["examples"]
+        answers.Memory.model_validate(example)
+
+
+EXAMPLES = {
+    "/v1/facts/restore": (404,),
+    "/v1/facts/purge": (200, 404),
+    "/v1/memory/forget": (200, 404),
+    "/v1/memory/tasks/used": (400,),
+    "/v1/workspace/cite": (400,),
+    "/v1/workspace/ingest": (400,),
+    "/v1/workspace/backfill": (400,),
+    "/v1/work/archives/restore": (400,),
+}
+"""What an example cannot do in a store that is new: there is nothing deleted, no receipt, and no such folder."""
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_it_stops_quietly_and_keeps_everything(start, tmp_path, how):
     with start(tmp_path) as first:
         stored = httpx.post(f"{first.url}/v1/memory", json={"content": "Still here"}).json()["memory"]
-        assert first.stop(how) == ""
+        httpx.post(f"{first.url}/v1/memory/recall", json={"query": "still here"})
+        logged = [json.loads(line) for line in first.stop(how).splitlines()]
+        assert {line["level"] for line in logged} == {"info"}
         assert first.process.returncode in (0, -how)
     with start(tmp_path) as second:
-        assert httpx.get(f"{second.url}/v1/memory/{stored['id']}").json()["content"] == "Still here"
+        found = httpx.get(f"{second.url}/v1/memory/{stored['id']}").json()
+        assert (found["content"], found["uses"]) == ("Still here", 1), "what was queued is stored before it ends"
 
 
 def test_a_request_under_way_is_finished(start, tmp_path):
@@ -170,11 +193,10 @@ def test_it_listens_on_the_newer_protocol_too(start, tmp_path):
         assert httpx.get(f"{server.url}/healthz").status_code == 200
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org"])
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 def test_it_only_listens_on_this_machine(tmp_path, host):
-    with pytest.raises(Misconfigured, match="no keys"):
+    with pytest.raises(Misconfigured, match="there is no key yet"):
         serve(read_settings(home=tmp_path, host=host, port=0))
-    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
@@ -201,7 +223,10 @@ def test_what_nobody_expected_is_a_problem_and_a_log_line_without_the_memory(tmp
             raise RuntimeError(len(secret))
 
         transport = httpx.ASGITransport(app=app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
+        ):
             return await client.get("/broken")
 
     log_as_json()
@@ -209,14 +234,16 @@ def test_what_nobody_expected_is_a_problem_and_a_log_line_without_the_memory(tmp
         answer = asyncio.run(ask())
     finally:
         structlog.reset_defaults()
+        logging.root.handlers.clear()
+        logging.getLogger("scrubjay").setLevel(logging.NOTSET)
     assert answer.status_code == 500
     assert answer.json()["type"] == "urn:scrubjay:error:internal-server-error"
     assert "RuntimeError" not in answer.text
-    [line] = capsys.readouterr().err.splitlines()
-    logged = json.loads(line)
-    assert (logged["event"], logged["path"]) == ("request failed", "/broken")
-    assert "RuntimeError: 23" in logged["exception"]
-    assert "the content of a memory" not in line
+    lines = capsys.readouterr().err.splitlines()
+    [logged] = [one for one in map(json.loads, lines) if one["event"] == "request failed"]
+    assert logged["path"] == "/broken"
+    assert logged["exception"].endswith("\nRuntimeError"), "where it happened and its kind, and not what it said"
+    assert not [line for line in lines if "the content of a memory" in line]
 
 
 def test_a_newer_schema_is_refused_before_it_listens(tmp_path):

@@ -2,7 +2,9 @@
 
 import asyncio
 import socket
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from ipaddress import ip_address
 
 from scrubjay.errors import Misconfigured, StoreUnavailable
@@ -13,26 +15,42 @@ from scrubjay.wiring import wire
 def serve(settings: Settings) -> None:
     """Serve until a signal says stop; requests under way are finished first.
 
-    Raises Misconfigured when the address is not this machine's own, the port is taken, or the extra is missing; and
-    whatever keeps the store from opening, unless it is a server that may come back.
+    Raises Misconfigured when others can reach the address and there is no key yet, the port is taken, or the extra is
+    missing; and whatever keeps the store from opening, unless it is a server that may come back.
     """
+    with listening(settings) as (listener, wants_keys):
+        from scrubjay.doors.http.server import run  # noqa: PLC0415 -- loaded just now
+
+        with suppress(KeyboardInterrupt):
+            run(settings, listener, wants_keys=wants_keys)
+
+
+@contextmanager
+def listening(settings: Settings) -> Iterator[tuple[socket.socket, bool]]:
+    """The socket to serve on, and whether requests need a key. Raises what `serve` raises."""
     try:
         from scrubjay.doors.http.opening import may_come_back  # noqa: PLC0415 -- with the next one
-        from scrubjay.doors.http.server import run  # noqa: PLC0415 -- FastAPI is an extra
+
+        import_module("scrubjay.doors.http.server")  # FastAPI is an extra: that it is missing is said before all else
     except ModuleNotFoundError as error:
         raise Misconfigured(
             f"the HTTP server needs {error.name}, which is not installed: pip install 'scrubjay[server]'"
         ) from error
     with _listener(settings) as listener:
         # Opened once before, so that a store that cannot be opened is one clear error and not a server's traceback.
+        wants_keys = True
         try:
-            asyncio.run(_open_once(settings))
+            wants_keys = asyncio.run(_open_once(settings))
         except StoreUnavailable as error:
             # A database on a server may be back at any moment: until then, requests are answered with a 503.
             if not may_come_back(settings, error):
                 raise
-        with suppress(KeyboardInterrupt):
-            run(settings, listener)
+        if not wants_keys and not is_loopback(settings.host):
+            raise Misconfigured(
+                f"SCRUBJAY_HOST is {settings.host!r}, which others can reach, and there is no key yet: make one with "
+                "`scrubjay keys create NAME`, or listen on 127.0.0.1"
+            )
+        yield listener, wants_keys
 
 
 def is_loopback(host: str) -> bool:
@@ -43,17 +61,14 @@ def is_loopback(host: str) -> bool:
         return host.lower().rstrip(".") == "localhost"
 
 
-async def _open_once(settings: Settings) -> None:
-    async with wire(settings):
-        pass
+async def _open_once(settings: Settings) -> bool:
+    """Open the memory and close it again; say whether it asks for keys."""
+    async with wire(settings) as jay:
+        return await jay.access.wants_keys()
 
 
 def _listener(settings: Settings) -> socket.socket:
     host, port = settings.host, settings.port
-    if not is_loopback(host):
-        raise Misconfigured(
-            f"SCRUBJAY_HOST is {host!r}: this version has no keys, so it only listens on this machine. Use 127.0.0.1"
-        )
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio switches delayed sending off only where the protocol is named, and answers then take 40 ms less.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -7,6 +7,8 @@ from uuid import UUID
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from scrubjay import model
+from scrubjay.model import citations
+from scrubjay.model.citations import Drift, Freshness
 from scrubjay.model.portable import to_json
 
 _EXAMPLE: dict[str, Any] = {
@@ -45,6 +47,7 @@ class Memory(BaseModel):
     reason: str | None = None
     derived_from: list[UUID] | None = None
     redacted: list[str] | None = Field(default=None, description="The kinds of secret that were taken out of it.")
+    encrypted: bool | None = Field(default=None, description="True when it is stored encrypted.")
     position: int | None = Field(default=None, description="Its place in its session.")
     created_at: datetime = Field(description="Since when we believe it.")
     valid_from: datetime = Field(description="Since when it holds in the world.")
@@ -62,6 +65,24 @@ class Memory(BaseModel):
         return cls.model_validate(to_json(memory))
 
 
+class Scope(BaseModel):
+    """A place: what is left out is open."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"user": "u-42", "project": "shop"}]})
+
+    user: str | None = None
+    project: str | None = None
+    agent: str | None = None
+    session: str | None = None
+    workflow: str | None = None
+
+    @classmethod
+    def of(cls, scope: model.Scope) -> Self:
+        """What it names. The tenant stays behind."""
+        named = zip(model.PLACE_NAMES, scope.names(), strict=True)
+        return cls(**{name: value for name, value in named if value is not None})
+
+
 class Remembered(BaseModel):
     """What became of one thing that was told."""
 
@@ -77,6 +98,38 @@ class Remembered(BaseModel):
         return cls(outcome=remembered.outcome, replaced=remembered.replaced, memory=Memory.of(remembered.memory))
 
 
+class Citation(BaseModel):
+    """A piece of code: lines of a file, both included and counted from 1, as they were read."""
+
+    path: str
+    start: int
+    stop: int
+    hash: str
+    symbol: str | None = None
+    language: str | None = None
+    excerpt: str | None = None
+
+    @classmethod
+    def of(cls, citation: citations.Citation) -> Self:
+        """The citation, without what is not known of it."""
+        return cls.model_validate(citation.data)
+
+
+class CheckedCitation(BaseModel):
+    """A citation compared with the working tree."""
+
+    citation: Citation
+    state: Freshness
+    drift: list[Drift]
+    now: Citation | None = Field(default=None, description="Where it stands now, when it has drifted.")
+
+    @classmethod
+    def of(cls, checked: citations.CheckedCitation) -> Self:
+        """The citation, and how it stands."""
+        moved = {"now": Citation.of(checked.now)} if checked.now is not None else {}
+        return cls(citation=Citation.of(checked.citation), state=checked.state, drift=list(checked.drift), **moved)
+
+
 class Hit(BaseModel):
     """One answer, and why it is one."""
 
@@ -86,18 +139,23 @@ class Hit(BaseModel):
     why: str = Field(examples=["close in meaning (0.55) · words: indent"])
     passage: str | None = Field(description="The part of a long memory that was found.")
     signals: dict[str, float] | None = Field(default=None, description="With `explain`: all that went into the score.")
+    cited: list[CheckedCitation] | None = Field(
+        default=None, description="The code that it cites, compared with the server's working tree."
+    )
 
     @classmethod
     def of(cls, hit: model.Hit) -> Self:
         """The hit with its memory."""
-        explained = {"signals": dict(hit.signals)} if hit.signals else {}
+        more: dict[str, Any] = {"signals": dict(hit.signals)} if hit.signals else {}
+        if hit.cited:
+            more["cited"] = [CheckedCitation.of(one) for one in hit.cited]
         return cls(
             memory=Memory.of(hit.memory),
             score=hit.score,
             similarity=hit.similarity,
             why=hit.why,
             passage=hit.passage,
-            **explained,
+            **more,
         )
 
 
@@ -143,11 +201,15 @@ class Context(BaseModel):
     items: list[ContextItem]
     left_out: list[ContextItem] = Field(description="What is not written, and why.")
     degraded: list[str]
+    as_: str = Field(default="markdown", alias="as", description="How it is written: markdown, xml or messages.")
     messages: list[dict[str, str]] | None = Field(default=None, description="As `messages`: the messages themselves.")
 
     @classmethod
     def of(cls, context: model.Context) -> Self:
         """The whole context."""
+        more: dict[str, Any] = {"as": context.as_}
+        if context.as_ == "messages":
+            more["messages"] = context.messages
         return cls(
             text=context.text,
             tokens=context.tokens,
@@ -155,15 +217,8 @@ class Context(BaseModel):
             items=[ContextItem.of(item) for item in context.items],
             left_out=[ContextItem.of(item) for item in context.left_out],
             degraded=list(context.degraded),
-            **({"messages": context.messages} if context.as_ == "messages" else {}),
+            **more,
         )
-
-
-class Page(BaseModel):
-    """Some memories, and where the next page begins."""
-
-    memories: list[Memory]
-    next: UUID | None = Field(description="Give it as `after` for the next page; null when this was the last.")
 
 
 class ForgetReceipt(BaseModel):

@@ -1,19 +1,27 @@
 """The application: the routes, what stands before them, and the memory that opens and closes with it."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse
 
 from scrubjay import __version__
 from scrubjay.doors.http import answers, pages
-from scrubjay.doors.http.guard import Guard
+from scrubjay.doors.http.access import Jay
+from scrubjay.doors.http.aliased import Aliased
+from scrubjay.doors.http.entrance import add_entrance
+from scrubjay.doors.http.metrics import add_metrics
 from scrubjay.doors.http.opening import Opening
 from scrubjay.doors.http.problems import RESPONSES, Problem, translate_errors
-from scrubjay.doors.http.routes import Jay, router
+from scrubjay.doors.http.routes import router
+from scrubjay.doors.http.watched import Watched
 from scrubjay.settings import Settings
 from scrubjay.wiring import wire
+from scrubjay.wiring.telemetry import Telemetry
 
 _ABOUT = """Memory for AI agents: what, where and when.
 
@@ -22,14 +30,20 @@ Every error is a problem detail (RFC 9457) whose `detail` names the field, the v
 _READINESS = {**RESPONSES, 503: {"description": "The records are down.", "model": answers.Readiness}}
 
 
-def application(settings: Settings) -> FastAPI:
-    """Build the service for these settings. The memory opens when it starts and closes when it stops."""
+def application(settings: Settings, *, counted: Path | None = None) -> FastAPI:
+    """Build the service for these settings. The memory opens when it starts and closes when it stops.
+
+    `counted` is the folder where several processes of one service count what they do.
+    """
+    telemetry = Telemetry(settings, folder=counted)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         app.state.opening = opening = Opening(wire(settings), settings)
-        async with opening.kept():
-            yield
+        app.state.leaving = asyncio.Event()
+        with telemetry.watching():
+            async with opening.kept():
+                yield
 
     app = FastAPI(
         title="Scrubjay",
@@ -40,10 +54,14 @@ def application(settings: Settings) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-    app.add_middleware(Guard)
+    add_entrance(app, settings)
+    # Added last, so that it is the first: also what is refused is counted.
+    app.add_middleware(Watched, telemetry=telemetry)
+    app.add_middleware(Aliased)
     translate_errors(app)
     app.include_router(router, prefix="/v1")
     _add_operations(app)
+    add_metrics(app, telemetry)
     _add_pages(app)
     _describe_problems(app)
     return app
@@ -89,7 +107,17 @@ def _add_pages(app: FastAPI) -> None:
 
 
 def _describe_problems(app: FastAPI) -> None:
-    """Put the shape of a problem into the OpenAPI document, where every route refers to it."""
-    document = app.openapi()
-    schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
-    document["components"]["schemas"] |= {**schema.pop("$defs"), "Problem": schema}
+    """Put the shape of a problem into the OpenAPI document, where every route refers to it.
+
+    Only when somebody asks for it: the document takes longer to write than everything else that starting does.
+    """
+    written = app.openapi
+
+    def described() -> dict[str, Any]:
+        document = written()
+        if "Problem" not in document["components"]["schemas"]:
+            schema = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+            document["components"]["schemas"] |= {**schema.pop("$defs"), "Problem": schema}
+        return document
+
+    app.openapi = described  # type: ignore[method-assign]  # the way FastAPI offers to extend it

@@ -1,5 +1,6 @@
-"""What every request passes first: who may ask, how much may be sent, and what happens when we are wrong."""
+"""What every request passes first: how much may be sent, how long it may take, and what happens when we are wrong."""
 
+import asyncio
 from typing import Final
 
 import structlog
@@ -7,51 +8,72 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from scrubjay.doors.http import is_loopback
-from scrubjay.doors.http.problems import ProblemResponse, problem
+from scrubjay.doors.http.problems import problem, problem_of
+from scrubjay.errors import TookTooLong
 
 log = structlog.get_logger("scrubjay.http")
 
-MOST_BYTES: Final = 16 * 1024 * 1024
-"""Of one request: sixteen of the longest memories, or many thousand ordinary ones."""
+HEAVY: Final = 10
+"""How much longer a request may take that works through much of the memory."""
 
-TOO_LARGE: Final = f"the body is larger than {MOST_BYTES:,} bytes: send it in several requests"
+_DIGITS: Final = 18
+"""Of a length that may be true: no server hands on a request with more."""
+
+STREAMED: Final = 1024 * 1024 * 1024
+"""Bytes of a body that is read line by line, and never held as a whole."""
+
+
+class Allowance:
+    """What one request may still send, and until when it has to be answered. A route may ask for more of both."""
+
+    def __init__(self, most_bytes: int, seconds: float, deadline: asyncio.Timeout) -> None:
+        self.most_bytes = most_bytes
+        self._seconds = seconds
+        self._deadline = deadline
+
+    def widen(self, *, streamed: bool) -> None:
+        """For what works through much of the memory; with `streamed`, for a body that is read line by line."""
+        self._deadline.reschedule(asyncio.get_running_loop().time() + HEAVY * self._seconds)
+        if streamed:
+            self.most_bytes = max(self.most_bytes, STREAMED)
+
+    def answering(self) -> None:
+        """The answer has begun: however long it streams, it is being given."""
+        self._deadline.reschedule(None)
 
 
 class Guard:
-    """Refuses foreign hosts and large bodies, and turns what nobody expected into a logged problem."""
+    """Refuses large bodies, gives up on what takes too long, and turns what nobody expected into a logged problem."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, *, most_bytes: int, seconds: float) -> None:
         self._app = app
+        self._most_bytes = most_bytes
+        self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through, or answer it here."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request = Request(scope)
-        if (refusal := _refusal(request)) is not None:
-            await refusal(scope, receive, send)
-            return
-        left = MOST_BYTES
-        answering = False
-
-        async def counted() -> Message:
-            nonlocal left
-            message = await receive()
-            left -= len(message.get("body", b""))
-            if left < 0:
-                raise HTTPException(413, TOO_LARGE)
-            return message
+        request, answering = Request(scope), False
 
         async def noted(message: Message) -> None:
             nonlocal answering
-            answering = True
+            if not answering:
+                answering = True
+                allowance.answering()
             await send(message)
 
         try:
-            await self._app(scope, counted, noted)
-        except Exception:
+            async with asyncio.timeout(self._seconds) as deadline:
+                allowance = Allowance(self._most_bytes, self._seconds, deadline)
+                scope.setdefault("state", {})["allowance"] = allowance
+                await self._app(scope, _counted(request, receive, allowance), noted)
+        except Exception as error:
+            if isinstance(error, TimeoutError) and deadline.expired() and not answering:
+                log.warning("request took too long", method=request.method, path=request.url.path)
+                await problem_of(TookTooLong(), request.url.path)(scope, receive, send)
+                return
             log.exception("request failed", method=request.method, path=request.url.path)
             if answering:
                 raise
@@ -64,19 +86,25 @@ class Guard:
             await failure(scope, receive, send)
 
 
-def _refusal(request: Request) -> ProblemResponse | None:
-    # A web page can make a browser send requests here under a name of its own that resolves to this machine. Without
-    # keys, the name is what tells such a request from one that was meant for us.
-    path, host = request.url.path, request.headers.get("host", "")
-    if not is_loopback(_name(host)):
-        detail = f"the host is {host[:80]!r}: without keys, only localhost and 127.0.0.1 are served"
-        return problem(kind="MisdirectedRequest", status=421, detail=detail, path=path)
+def _counted(request: Request, receive: Receive, allowance: Allowance) -> Receive:
+    """The same, up to what is allowed. Nothing is refused before somebody wants the body: a route may allow more."""
     declared = request.headers.get("content-length", "0")
-    if declared.isdecimal() and int(declared) > MOST_BYTES:
-        return problem(kind="ContentTooLarge", status=413, detail=TOO_LARGE, path=path)
-    return None
+    announced = int(declared) if declared.isascii() and declared.isdecimal() and len(declared) <= _DIGITS else 0
+    came = 0
+
+    async def counted() -> Message:
+        nonlocal came
+        if announced > allowance.most_bytes:
+            raise _too_large(allowance)
+        message = await receive()
+        came += len(message.get("body", b""))
+        if came > allowance.most_bytes:
+            raise _too_large(allowance)
+        return message
+
+    return counted
 
 
-def _name(host: str) -> str:
-    """The host without its port."""
-    return host.partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+def _too_large(allowance: Allowance) -> HTTPException:
+    detail = f"the body is larger than {allowance.most_bytes:,} bytes: send it in several requests"
+    return HTTPException(413, detail)

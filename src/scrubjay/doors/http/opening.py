@@ -80,6 +80,11 @@ class Opening:
         records = replace(found.stores["records"], state="down", error=str(self._trouble))
         return replace(found, stores={**found.stores, "records": records})
 
+    @property
+    def is_open(self) -> bool:
+        """Whether nothing keeps the memory from opening."""
+        return self._trouble is None
+
     def check_open(self) -> None:
         """Raise what keeps the memory from opening, if anything does."""
         if self._trouble is not None:

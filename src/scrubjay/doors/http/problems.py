@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.errors import InvalidInput, ScrubjayError, Unauthenticated, UnderWay
 from scrubjay.model.checks import shown
 
 MEDIA_TYPE = "application/problem+json"
@@ -97,9 +97,22 @@ def translate_errors(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _from_http)
 
 
+def problem_of(error: ScrubjayError, path: str) -> ProblemResponse:
+    """The answer that says what the error says."""
+    answer = problem(kind=type(error).__name__, status=error.status, detail=str(error), path=path)
+    answer.headers.update(_HEADERS.get(type(error), {}))
+    return answer
+
+
+_HEADERS: Final[dict[type[ScrubjayError], dict[str, str]]] = {
+    Unauthenticated: {"WWW-Authenticate": 'Bearer realm="scrubjay"'},
+    UnderWay: {"Retry-After": "1"},
+}
+
+
 async def _from_scrubjay(request: Request, error: Exception) -> ProblemResponse:
     assert isinstance(error, ScrubjayError)  # noqa: S101 -- what it is registered for
-    return problem(kind=type(error).__name__, status=error.status, detail=str(error), path=request.url.path)
+    return problem_of(error, request.url.path)
 
 
 async def _from_validation(request: Request, error: Exception) -> ProblemResponse:
@@ -150,6 +163,8 @@ def _fault(error: Mapping[str, Any]) -> Fault:
             return Fault(field="body", message=f"the body is not JSON: {error.get('ctx', {}).get('error', '')}")
         case "timezone_aware":
             message = f"{field} is {value} without a time zone: add one, such as Z"
+        case "value_error":
+            message = str(error["ctx"]["error"]).replace("the moment", field)
         case _:
             message = f"{field} is {value}: {error['msg'][:1].lower()}{error['msg'][1:]}"
     return Fault(field=field, value=value, message=message)

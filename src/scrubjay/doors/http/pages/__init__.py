@@ -14,6 +14,7 @@ from scrubjay.model import Stats
 Operation = Mapping[str, Any]
 
 _SENDS = {"post", "patch", "put"}
+_JSON = "application/json"
 
 
 def home(stats: Stats, *, url: str) -> str:
@@ -35,12 +36,13 @@ def home(stats: Stats, *, url: str) -> str:
 
 def reference(document: Mapping[str, Any]) -> str:
     """Every route of the OpenAPI document, with an example and a form to try it."""
-    rows = "\n".join(
-        _operation(document, method, path, operation)
-        for path, methods in document["paths"].items()
-        for method, operation in methods.items()
-    )
-    return _page("reference.html", title="Scrubjay: HTTP reference", operations=rows)
+    groups: dict[str, list[str]] = {}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            shown = _operation(document, method, path, operation)
+            groups.setdefault(operation["tags"][0], []).append(shown)
+    rows = [row for tag, found in groups.items() for row in (f"<h2>{escape(tag.capitalize())}</h2>", *found)]
+    return _page("reference.html", title="Scrubjay: HTTP reference", operations="\n".join(rows))
 
 
 def _page(name: str, *, title: str, **values: str) -> str:
@@ -54,11 +56,12 @@ def _file(name: str) -> str:
 
 
 def _operation(document: Mapping[str, Any], method: str, path: str, operation: Operation) -> str:
-    body = _body(document, operation)
+    body, taken = _body(document, operation), operation.get("requestBody", {}).get("content", {})
     fields = "".join(_row(*field) for field in [*_parameters(operation), *_fields(body)])
-    example = dumps(_example(body), indent=2, ensure_ascii=False) if method in _SENDS else ""
+    example = _lines(taken) or (dumps(_example(body), indent=2, ensure_ascii=False) if method in _SENDS else "")
     return Template(_file("operation.html")).substitute(
         method=method,
+        type=next(iter(taken), _JSON),
         shown_method=method.upper(),
         path=escape(path),
         summary=escape(operation.get("summary", "")),
@@ -72,13 +75,18 @@ def _operation(document: Mapping[str, Any], method: str, path: str, operation: O
 
 def _body(document: Mapping[str, Any], operation: Operation) -> Mapping[str, Any]:
     """The schema of what is sent; of one thing or a list of them, that of the one."""
-    schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("schema", {})
+    schema = operation.get("requestBody", {}).get("content", {}).get(_JSON, {}).get("schema", {})
     return _followed(document, schema.get("oneOf", schema.get("anyOf", [schema]))[0])
 
 
 def _followed(document: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
     name = schema.get("$ref", "").rpartition("/")[2]
     return document["components"]["schemas"][name] if name else schema
+
+
+def _lines(taken: Mapping[str, Any]) -> str:
+    """The example of a body that is not JSON."""
+    return next((str(one["example"]) for kind, one in taken.items() if kind != _JSON and "example" in one), "")
 
 
 def _example(schema: Mapping[str, Any]) -> object:

@@ -1,0 +1,208 @@
+"""Whose request it is, and what it may do. A route names the right it needs by what it asks for, and nothing else.
+
+Jay            read      for what only reads, whatever its method
+WriteJay       write     for what stores, changes or forgets
+HeavyJay       read      for what reads through much of the memory: export, examine
+HeavyWriteJay  write     for what works through much of it: import, consolidate, ingest
+AdminJay       admin     for what concerns the whole tenant: its keys, its log, its parked work
+OperatorJay    admin     for what concerns the whole installation; only keys of the installation's own tenant
+
+Each is a `Scrubjay` of the key's tenant, inside the key's bounds: what a route does with it cannot reach further.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Final, TypeAlias, cast
+
+import structlog
+from fastapi import Depends, Request
+from fastapi.security import APIKeyHeader, HTTPBearer
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from scrubjay.doors.http import is_loopback
+from scrubjay.doors.http.guard import Allowance
+from scrubjay.doors.http.limits import check_allowed, headers_of
+from scrubjay.doors.http.opening import Opening
+from scrubjay.doors.http.problems import problem, problem_of
+from scrubjay.errors import Forbidden, ScrubjayError, Unauthenticated
+from scrubjay.model.access import ApiKey, Caller, Right, RouteClass, Spent
+from scrubjay.service import Scrubjay
+
+OPEN: Final = frozenset({"/healthz", "/readyz", "/version", "/metrics", "/docs", "/openapi.json"})
+"""What anybody may ask: it says how the service is doing, and nothing of what it remembers."""
+
+_HARMLESS: Final = frozenset({"/healthz", "/version"})
+"""What may be asked under any name: there is nothing in it that a foreign page could want."""
+
+_SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+@dataclass(slots=True, kw_only=True)
+class Visit:
+    """What is known of a request while it is worked on."""
+
+    key: ApiKey | None
+    """None: it came without a key, from this machine."""
+    jay: Scrubjay
+    home: str
+    """The tenant of the installation itself."""
+    needs: Right | None = None
+    """The right that its route asked for."""
+    is_secret: bool = False
+    """Whether the answer must not be kept anywhere: it may hold a new key."""
+    spent: Spent | None = None
+
+    def check(self, right: Right) -> None:
+        """Raise Forbidden unless the key has this right. Whoever needs no key has all of them."""
+        self.needs = right
+        if self.key is not None and not self.key.may(right):
+            held = ", ".join(self.key.rights)
+            raise Forbidden(f"this needs the right to {right}, and key {self.key.id} has {held}: use another key")
+
+    def check_operator(self) -> None:
+        """Raise Forbidden unless the key belongs to whoever runs the installation."""
+        if self.key is not None and self.key.tenant != self.home:
+            raise Forbidden(f"this concerns every tenant: use an admin key of tenant {self.home!r}")
+
+
+class Doorkeeper:
+    """Looks at the key of every request, before anything else does. Without one, only this machine may come in."""
+
+    def __init__(self, app: ASGIApp, *, host: str) -> None:
+        self._app = app
+        self._is_private = is_loopback(host)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the request through with what is known of it, or answer it here."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        headers, path = Headers(scope=scope), scope["path"]
+        key = _key_in(headers)
+        # A web page can make a browser send requests here under a name of its own that resolves to this machine.
+        # Without a key, the name is what tells such a request from one that was meant for us.
+        if key is None and self._is_private and path not in _HARMLESS and not is_loopback(_name(headers)):
+            detail = f"the host is {headers.get('host', '')[:80]!r}: without a key, only localhost is served"
+            refused = problem(kind="MisdirectedRequest", status=421, detail=detail, path=path)
+            await refused(scope, receive, send)
+            return
+        if path in OPEN:
+            await self._app(scope, receive, send)
+            return
+        try:
+            visit = await self._admitted(scope, key)
+        except ScrubjayError as error:
+            await problem_of(error, path)(scope, receive, send)
+            return
+        scope.setdefault("state", {})["visit"] = visit
+
+        async def counted(message: Message) -> None:
+            if message["type"] == "http.response.start" and visit.spent is not None:
+                MutableHeaders(scope=message).update(headers_of(visit.spent))
+            await send(message)
+
+        await self._app(scope, receive, counted)
+
+    async def _admitted(self, scope: Scope, key: str | None) -> Visit:
+        opening = cast("Opening", scope["app"].state.opening)
+        opening.check_open()
+        jay, request = opening.jay, str(structlog.contextvars.get_contextvars().get("request_id", ""))
+        if key is not None:
+            known = await jay.access.authenticate(key)
+            caller = Caller(key=known.id, bounds=known.bounds, request=request)
+            return Visit(key=known, jay=jay.for_tenant(known.tenant).for_caller(caller), home=jay.tenant)
+        if not self._is_private or await jay.access.wants_keys():
+            raise Unauthenticated
+        return Visit(key=None, jay=jay.for_caller(Caller(request=request)), home=jay.tenant)
+
+
+def _key_in(headers: Headers) -> str | None:
+    """The key that the request carries; None when it carries none."""
+    kind, _, given = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return given.strip()
+    return headers.get("x-api-key")
+
+
+def _name(headers: Headers) -> str:
+    """The host that was asked for, without its port."""
+    host = headers.get("host", "")
+    return host.partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+
+
+def visit_of(request: Request) -> Visit:
+    """What is known of this request. Raises Unauthenticated for one that nobody looked at."""
+    visit = getattr(request.state, "visit", None)
+    if not isinstance(visit, Visit):
+        raise Unauthenticated
+    return visit
+
+
+async def is_still_admitted(request: Request) -> bool:
+    """Whether a request that has been answered for a while would still be let in: its key may be revoked meanwhile."""
+    access, key = cast("Opening", request.app.state.opening).jay.access, _key_in(request.headers)
+    try:
+        if key is None:
+            return not await access.wants_keys()
+        await access.authenticate(key)
+    except ScrubjayError:
+        return False
+    return True
+
+
+_BEARER: Final = HTTPBearer(
+    auto_error=False, scheme_name="bearer", description="An API key, as `scrubjay keys create` shows it."
+)
+_HEADER: Final = APIKeyHeader(name="X-API-Key", auto_error=False, scheme_name="header", description="The same key.")
+
+
+class Needs:
+    """What a route asks of whoever comes: a right, and room in the allowance of the key."""
+
+    def __init__(
+        self,
+        right: Right,
+        kind: RouteClass,
+        *,
+        operator: bool = False,
+        noted: bool = False,
+        secret: bool = False,
+    ) -> None:
+        self._right: Right = right
+        self._kind: RouteClass = kind
+        self._operator = operator
+        self._noted = noted
+        self._secret = secret
+
+    async def __call__(
+        self,
+        request: Request,
+        _bearer: Annotated[object, Depends(_BEARER)],
+        _header: Annotated[object, Depends(_HEADER)],
+    ) -> Scrubjay:
+        """The memory that this request may use. Raises Forbidden and TooManyRequests."""
+        visit = visit_of(request)
+        visit.check(self._right)
+        visit.is_secret = self._secret
+        if self._operator:
+            visit.check_operator()
+        if visit.key is not None:
+            visit.spent = await visit.jay.access.spend(visit.key, self._kind)
+            if visit.spent is not None:
+                check_allowed(visit.spent)
+        if self._kind == "heavy":
+            cast("Allowance", request.state.allowance).widen(streamed=self._right == "write")
+        if self._noted and request.method not in _SAFE:
+            await visit.jay.access.log.note("admin.requested", f"{request.method} {request.url.path}"[:255])
+        return visit.jay
+
+
+Jay: TypeAlias = Annotated[Scrubjay, Depends(Needs("read", "read"))]
+WriteJay: TypeAlias = Annotated[Scrubjay, Depends(Needs("write", "write"))]
+HeavyJay: TypeAlias = Annotated[Scrubjay, Depends(Needs("read", "heavy"))]
+HeavyWriteJay: TypeAlias = Annotated[Scrubjay, Depends(Needs("write", "heavy"))]
+AdminJay: TypeAlias = Annotated[Scrubjay, Depends(Needs("admin", "write", noted=True))]
+OperatorJay: TypeAlias = Annotated[Scrubjay, Depends(Needs("admin", "heavy", operator=True, noted=True))]
+
+KeysJay: TypeAlias = Annotated[Scrubjay, Depends(Needs("admin", "write", secret=True))]
+"""For the routes of keys, which write into the log by themselves, and whose answers are kept nowhere."""

@@ -1,0 +1,1 @@
+"""What requests carry, a file for each memory. Types are checked here; what a value may be, by the value itself."""

@@ -1,0 +1,194 @@
+"""Body: what every request carries is one, and what many of them have: a place, a filter, a moment, a page."""
+
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar, cast
+
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Discriminator, Field, JsonValue, Tag
+
+from scrubjay import model
+from scrubjay.errors import InvalidInput
+from scrubjay.model.checks import in_utc, shown
+
+Moment: TypeAlias = Annotated[
+    AwareDatetime, AfterValidator(lambda given: in_utc("the moment", given)), Field(examples=["2026-03-01T12:00:00Z"])
+]
+
+LONGEST_SECONDS: Final = 10 * 365 * 86_400
+"""Ten years, as long as anything is let live."""
+
+Seconds: TypeAlias = Annotated[
+    float,
+    Field(gt=0, le=LONGEST_SECONDS, examples=[3600]),
+    AfterValidator(lambda given: timedelta(seconds=given)),
+]
+"""A stretch of time, given as a number of seconds."""
+
+Data: TypeAlias = dict[str, JsonValue]
+
+
+def shaped(example: dict[str, Any]) -> ConfigDict:
+    """A body that refuses names it does not know, and an example of it."""
+    return ConfigDict(extra="forbid", json_schema_extra={"examples": [example]})
+
+
+class Body(BaseModel):
+    """Something that a request carries: in its body, or in its query."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    def keywords(self) -> dict[str, Any]:
+        """What was given, as the keywords of the verb; what was left out is the verb's to decide."""
+        return {name: _given(getattr(self, name)) for name in type(self).model_fields if name in self.model_fields_set}
+
+
+def _given(value: object) -> object:
+    match value:
+        case Body():
+            return value.keywords()
+        case list():
+            return [_given(one) for one in value]
+    return value
+
+
+class Place(Body):
+    """Where: any of these. What is left out is open. The tenant is never part of a request."""
+
+    user: str | None = Field(default=None, description="Only for this user.", examples=["u-42"])
+    project: str | None = Field(default=None, description="Only in this project.")
+    agent: str | None = Field(default=None, description="Only for this agent.")
+    session: str | None = Field(default=None, description="Only in this session.")
+    workflow: str | None = Field(default=None, description="Only in this workflow.")
+
+    def where(self) -> model.Where:
+        """The place alone, as the keywords of a verb."""
+        given = self.keywords()
+        return cast("model.Where", {name: given[name] for name in model.PLACE_NAMES if name in given})
+
+
+class AsOf(Body):
+    """A point in both times. What is left out is now."""
+
+    known_at: Moment | None = Field(default=None, description="What we believed at this moment …")
+    valid_at: Moment | None = Field(default=None, description="… to hold at this one.")
+
+
+def _point(given: Any) -> Any:  # noqa: ANN401 -- either, as pydantic hands it on
+    return model.AsOf(known_at=given.known_at, valid_at=given.valid_at) if isinstance(given, AsOf) else given
+
+
+When: TypeAlias = Annotated[
+    AsOf | Moment | None,
+    AfterValidator(_point),
+    Field(description="A moment, for both times; or `known_at` and `valid_at`."),
+]
+
+
+def _parsed(given: str) -> Any:  # noqa: ANN401 -- JSON
+    try:
+        return json.loads(given)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"data is {shown(given)}, which is not JSON: {error}") from error
+
+
+DataText: TypeAlias = Annotated[
+    str,
+    AfterValidator(_parsed),
+    Field(
+        description='JSON: dotted path → a value, a list of values, or comparisons, such as `{"port": {"gte": 1024}}`.',
+        examples=['{"port": 8080}'],
+    ),
+]
+"""Conditions on what is kept with a memory, for a query string."""
+
+
+class Filters(Body):
+    """Which memories may answer, whatever their kind and place."""
+
+    key_prefix: str | None = Field(default=None, description="Such as `pref:`.")
+    since: Moment | None = Field(default=None, description="Held from here on, this moment included …")
+    until: Moment | None = Field(default=None, description="… and before here.")
+    least_importance: float = Field(default=0.0, description="From 0 to 1.")
+    history: bool = Field(default=False, description="Also what is no longer believed or no longer holds.")
+
+
+class Filtered(Filters, Place):
+    """Which memories may answer, whatever their kind."""
+
+    key: str | None = None
+
+
+class Narrow(Filtered):
+    """Which memories may answer."""
+
+    kinds: list[str] = Field(default=[], description="Only these kinds; all, if left out.")
+
+
+class Asked(Body):
+    """How to search."""
+
+    query: str = Field(default="", description="What is looked for, in words. An empty one finds the newest.")
+    limit: int = Field(default=10, description="From 1 to 1,000.")
+    mode: Literal["hybrid", "meaning", "words"] = "hybrid"
+    least_similarity: float | None = Field(
+        default=None, description="Leave out what is less alike in meaning, from 0 to 1."
+    )
+    explain: bool = Field(default=False, description="Also give every number that went into the score.")
+    touch: bool = Field(default=True, description="Whether being found counts as being used.")
+
+
+class DataFilter(Body):
+    """Which memories may answer, by what is kept with them and by when."""
+
+    data: Data = Field(
+        default={},
+        description="Dotted path → a value, a list of values, or comparisons.",
+        examples=[{"port": {"gte": 1024}}],
+    )
+    as_of: When = None
+
+
+class Within(Body):
+    """Which memories, where a query string says it."""
+
+    data: DataText | None = None
+    as_of: Moment | None = Field(default=None, description="What we believed then about how things were then.")
+
+
+class Paged(Body):
+    """Which page."""
+
+    limit: int = Field(default=100, description="From 1 to 10,000.")
+    order: Literal["newest", "oldest"] = "newest"
+    after: str | None = Field(default=None, description="The `next` of the page before.")
+
+
+class Forgetting(Place):
+    """How to forget."""
+
+    purge: bool = Field(default=False, description="Delete it for good, with every version and every trace.")
+    reason: str | None = Field(default=None, description="Kept with the closed memory.")
+
+
+One = TypeVar("One", bound=Body)
+
+
+def _one_or_many(value: object) -> str:
+    return "many" if isinstance(value, list) else "one"
+
+
+def one_or_many(kind: type[One]) -> Any:  # noqa: ANN401 -- a type, as `typing` writes it
+    """The type of a body that is one thing, or a list of them."""
+    one, many = Annotated[kind, Tag("one")], Annotated[list[kind], Tag("many")]  # type: ignore[valid-type]  # known when it runs
+    return Annotated[one | many, Discriminator(_one_or_many)]
+
+
+def each(told: One | list[One]) -> list[Any]:
+    """Each of what was told, as the keywords of its verb."""
+    return [one.keywords() for one in (told if isinstance(told, list) else [told])]
+
+
+def alike(told: object, done: Sequence[object]) -> object:
+    """What became of it, in the shape in which it was told."""
+    return done if isinstance(told, list) else done[0]

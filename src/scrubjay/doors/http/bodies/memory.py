@@ -1,0 +1,145 @@
+"""What the core verbs are told and asked."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from scrubjay import model
+from scrubjay.doors.http.bodies.body import (
+    Asked,
+    Body,
+    Data,
+    DataFilter,
+    Forgetting,
+    Moment,
+    Narrow,
+    Paged,
+    Place,
+    Within,
+    one_or_many,
+    shaped,
+)
+from scrubjay.model.context import Form, Section
+
+
+class Telling(Place):
+    """One thing to remember."""
+
+    model_config = shaped(
+        {"content": "Prefers tabs over spaces", "user": "u-42", "kind": "preference", "key": "pref:indent"}
+    )
+
+    content: str = Field(description="What to remember, up to a million characters.")
+    id: str | None = Field(default=None, description="Your own id: telling it again with the same id is one memory.")
+    kind: str = Field(
+        default=model.DEFAULT_KIND, description="Such as fact, preference, instruction, rule, message, event."
+    )
+    key: str | None = Field(
+        default=None, description="One current value per key and place: a new one replaces the old one."
+    )
+    data: Data | None = Field(default=None, description="Anything else that belongs to it, as JSON.")
+    importance: float = Field(default=0.5, description="From 0 to 1.")
+    trust: str = Field(default=model.Trust.TOLD, description=f"One of {', '.join(model.Trust)}.")
+    source: str | None = Field(default=None, description="Where it comes from: a task, a file, a URL.")
+    author: str | None = Field(default=None, description="Who said or wrote it.")
+    reason: str | None = Field(default=None, description="Why it is so, or why it was written down.")
+    derived_from: list[str] = Field(default=[], description="Ids of the memories that this one was made from.")
+    valid_from: Moment | None = Field(default=None, description="Since when it holds in the world; now, if left out.")
+    valid_to: Moment | None = Field(default=None, description="Until when it holds.")
+    expires_at: Moment | None = Field(default=None, description="From when on it is not wanted any more.")
+    encrypt: bool = Field(default=False, description="Store it encrypted; the server has to have a key.")
+
+
+Tellings: Any = one_or_many(Telling)
+"""One thing to remember, or a list of them."""
+
+
+class Changes(Body):
+    """What to change. Importance and expiry change in place; anything else makes a new version."""
+
+    model_config = shaped({"content": "Prefers tabs of width 4", "reason": "asked"})
+
+    content: str | None = None
+    kind: str | None = None
+    key: str | None = None
+    data: Data | None = None
+    importance: float | None = None
+    expires_at: Moment | None = None
+    valid_from: Moment | None = None
+    valid_to: Moment | None = None
+    source: str | None = None
+    author: str | None = None
+    reason: str | None = None
+
+
+class Recall(Asked, DataFilter, Narrow):
+    """A question."""
+
+    model_config = shaped({"query": "how should I indent?", "user": "u-42"})
+
+
+class Shape(Place):
+    """How contexts should be in a place. What is left out stays open."""
+
+    model_config = shaped({"agent": "reviewer", "budget": 400, "sections": ["facts", "tasks"], "as": "xml"})
+
+    budget: int | None = Field(default=None, description="Tokens that the text may take: 1,000 unless kept otherwise.")
+    sections: list[Section] | None = Field(default=None, description="The memories it is made of; all, if left out.")
+    as_: Form | None = Field(default=None, alias="as", description="How it is written; Markdown, if left out.")
+
+
+class ContextRequest(Shape, DataFilter, Narrow):
+    """What an agent is about to do, and how much it can read."""
+
+    model_config = shaped({"query": "set up the formatter", "user": "u-42", "budget": 400})
+
+    query: str = Field(default="", description="What the agent is about to do, in words.")
+    limit: int = Field(default=30, description="Memories to choose from beside those that always hold.")
+
+
+class Counted(Within, Narrow):
+    """Which memories, inside a place."""
+
+
+class Listing(Counted, Paged):
+    """Which page of which memories."""
+
+
+class Export(Counted):
+    """What to export. All versions, unless `history` is false."""
+
+    history: bool = Field(default=True, description="Also what is no longer believed or no longer holds.")
+
+
+class Around(Place):
+    """How much of what was said beside it."""
+
+    before: int = Field(default=2, description="From 0 to 1,000.")
+    after: int = Field(default=2, description="From 0 to 1,000.")
+
+
+class History(Place):
+    """Whose versions."""
+
+    key: str = Field(description="The key that they have.")
+
+
+class ForgetMany(Forgetting):
+    """What to forget: ids, a key, or everything in the place. Just one of them."""
+
+    model_config = shaped({"key": "pref:indent", "user": "u-42", "reason": "asked to"})
+
+    id: list[str] | None = Field(default=None, description="The ids of several memories.")
+    key: str | None = Field(default=None, description="The key of one.")
+    everything: bool = Field(default=False, description="All that lies in the place.")
+
+
+class Consolidation(Place):
+    """What to consolidate."""
+
+    model_config = shaped({"steps": ["drain", "distill"], "user": "u-42", "dry_run": True})
+
+    steps: list[Literal["drain", "distill", "learn", "index", "expire", "decay", "archive", "prune"]] | None = Field(
+        default=None, description="Only these steps; all, if left out."
+    )
+    dry_run: bool = Field(default=False, description="Change nothing, and say what would be done.")

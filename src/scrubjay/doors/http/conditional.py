@@ -1,0 +1,87 @@
+"""Conditional requests: what has not changed is not sent again, and what has changed is not overwritten unseen.
+
+async def get(jay: Jay, id: Id, place: Where, conditions: Conditions, response: Response) -> answers.Memory:
+    memory = await jay.get(id, **place.where())
+    conditions.show(memory, response)                 # ETag; 304 when If-None-Match has it
+
+async def update(jay: WriteJay, id: Id, place: Where, changes: …, conditions: Conditions, response: Response) -> …:
+    await conditions.demand(jay, id, place.where())   # 412 unless If-Match has what is stored
+    done = await jay.update(…)
+    conditions.show(done.memory, response)            # the ETag of what is stored now
+"""
+
+import json
+from hashlib import blake2b
+from typing import Annotated, Final, TypeAlias
+
+from fastapi import Depends, Header, Request, Response
+
+from scrubjay.errors import NotFound, PreconditionFailed
+from scrubjay.model import Memory, Where
+from scrubjay.model.portable import to_json
+from scrubjay.service import Scrubjay
+
+_OF_READING: Final = frozenset({"uses", "used_at"})
+"""What being found changes: nobody who edits a memory means these."""
+
+
+class NotModified(Exception):
+    """The one who asks has it already."""
+
+    def __init__(self, etag: str) -> None:
+        super().__init__(etag)
+        self.etag = etag
+
+
+def etag_of(memory: Memory) -> str:
+    """A mark that changes when the memory says something else, is kept otherwise, or is no longer believed."""
+    said = {name: value for name, value in to_json(memory).items() if name not in _OF_READING}
+    return f'"{blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=12).hexdigest()}"'
+
+
+class Wanted:
+    """What If-Match and If-None-Match say."""
+
+    def __init__(self, if_match: str | None, if_none_match: str | None) -> None:
+        self._match = if_match
+        self._none_match = if_none_match
+
+    def show(self, memory: Memory, response: Response) -> None:
+        """Name the version in the answer. Raises NotModified when the one who asks has just that."""
+        etag = etag_of(memory)
+        if self._none_match is not None and _names(self._none_match, etag, weakly=True):
+            raise NotModified(etag)
+        response.headers["ETag"] = etag
+
+    async def demand(self, jay: Scrubjay, id: str, where: Where) -> None:
+        """Raise PreconditionFailed unless what is stored is what If-Match names. Without it, nothing is asked for."""
+        if self._match is None:
+            return
+        try:
+            memory = await jay.get(id, **where)
+        except NotFound as error:
+            raise PreconditionFailed(f"If-Match is {self._match[:80]}, but {error}") from error
+        if not _names(self._match, etag_of(memory), weakly=False):
+            raise PreconditionFailed(
+                f"If-Match is {self._match[:80]}, but memory {id} is {etag_of(memory)} now: read it again, then decide"
+            )
+
+
+def _names(given: str, etag: str, *, weakly: bool) -> bool:
+    """Whether the header names this version. `*` means any; a weak mark is enough for reading, not for writing."""
+    marks = [mark.strip() for mark in given.split(",")]
+    return "*" in marks or etag in (mark.removeprefix("W/") if weakly else mark for mark in marks)
+
+
+async def wanted(
+    request: Request,
+    if_match: Annotated[
+        str | None, Header(description="Only if it is still this version: an ETag, several, or `*`.")
+    ] = None,
+    if_none_match: Annotated[str | None, Header(description="Only if it is another version than this ETag.")] = None,
+) -> Wanted:
+    """What the request says. A coroutine function: anything else would be run on a thread of its own."""
+    return Wanted(if_match, if_none_match if request.method in ("GET", "HEAD") else None)
+
+
+Conditions: TypeAlias = Annotated[Wanted, Depends(wanted)]

@@ -1,0 +1,41 @@
+"""Lines that come one by one: from a file, from a list, or over a network, which takes its time."""
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable
+from typing import TypeAlias
+
+from scrubjay.model.checks import check_several
+
+Lines: TypeAlias = Iterable[str] | AsyncIterable[str]
+Numbered: TypeAlias = tuple[int, str]
+
+
+async def numbered(lines: Lines) -> AsyncIterator[Numbered]:
+    """The lines that are not blank, each with its number from 1. Raises InvalidInput for what is not several lines."""
+    if not isinstance(lines, AsyncIterable):
+        check_several("lines", lines)
+    number = 0
+    async for line in _each(lines):
+        number += 1
+        if not isinstance(line, str) or line.strip():
+            yield number, line
+
+
+async def batches(lines: AsyncIterator[Numbered], size: int) -> AsyncIterator[list[Numbered]]:
+    """As many at a time; the last ones may be fewer."""
+    batch: list[Numbered] = []
+    async for one in lines:
+        batch.append(one)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+async def _each(lines: Lines) -> AsyncIterator[str]:
+    if isinstance(lines, AsyncIterable):
+        async for line in lines:
+            yield line
+    else:
+        for line in lines:
+            yield line

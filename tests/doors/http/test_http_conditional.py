@@ -1,0 +1,80 @@
+"""ETag, If-None-Match and If-Match: nothing is sent twice, and nothing is overwritten unseen."""
+
+from dataclasses import replace
+
+import pytest
+from keyed import service
+
+from scrubjay.doors.http.conditional import etag_of
+from scrubjay.testing import a_memory
+
+
+@pytest.fixture
+def client():
+    with service() as house:
+        yield house.client
+
+
+@pytest.fixture
+def memory(client):
+    return client.post("/v1/memory", json={"content": "Prefers tabs", "importance": 0.5}).json()["memory"]
+
+
+def test_a_memory_has_a_mark_of_its_version(client, memory):
+    first = client.get(f"/v1/memory/{memory['id']}")
+    assert first.headers["etag"].startswith('"')
+    client.post("/v1/memory/recall", json={"query": "tabs"})
+    assert client.get(f"/v1/memory/{memory['id']}").headers["etag"] == first.headers["etag"]
+    changed = client.patch(f"/v1/memory/{memory['id']}", json={"importance": 0.9})
+    assert changed.headers["etag"] != first.headers["etag"]
+    assert client.get(f"/v1/memory/{memory['id']}").headers["etag"] == changed.headers["etag"]
+
+
+def test_what_has_not_changed_is_not_sent_again(client, memory):
+    path = f"/v1/memory/{memory['id']}"
+    etag = client.get(path).headers["etag"]
+    for known in (etag, f"W/{etag}", f'"other", {etag}', "*"):
+        same = client.get(path, headers={"if-none-match": known})
+        assert (same.status_code, same.content, same.headers["etag"]) == (304, b"", etag)
+    assert client.get(path, headers={"if-none-match": '"other"'}).status_code == 200
+
+
+@pytest.mark.parametrize("change", ["PATCH", "DELETE"])
+def test_what_has_changed_is_not_overwritten(client, memory, change):
+    path, given = f"/v1/memory/{memory['id']}", {"json": {"importance": 0.1}} if change == "PATCH" else {}
+    etag = client.get(path).headers["etag"]
+    client.patch(path, json={"importance": 0.9})
+    now = client.get(path).headers["etag"]
+    for stale in (etag, '"other"', f"W/{now}"):
+        refused = client.request(change, path, headers={"if-match": stale}, **given)
+        assert refused.status_code == 412
+        assert refused.json()["type"] == "urn:scrubjay:error:precondition-failed"
+        assert now in refused.json()["detail"]
+    assert client.get(path).json()["importance"] == 0.9
+    assert client.request(change, path, headers={"if-match": f'"other", {now}'}, **given).status_code == 200
+
+
+def test_what_is_not_there_matches_nothing(client, memory):
+    del memory
+    refused = client.patch("/v1/memory/none", json={"importance": 0.1}, headers={"if-match": "*"})
+    assert (refused.status_code, "there is no memory none" in refused.json()["detail"]) == (412, True)
+
+
+def test_a_version_that_was_replaced_is_another_one(client, memory):
+    path = f"/v1/memory/{memory['id']}"
+    etag = client.get(path).headers["etag"]
+    assert client.patch(path, json={"content": "Prefers spaces"}, headers={"if-match": etag}).status_code == 200
+    assert client.patch(path, json={"content": "Prefers both"}, headers={"if-match": etag}).status_code == 412
+
+
+def test_a_write_is_done_whatever_if_none_match_says(client, memory):
+    path = f"/v1/memory/{memory['id']}"
+    assert client.patch(path, json={"importance": 0.9}, headers={"if-none-match": "*"}).status_code == 200
+
+
+def test_the_mark_is_of_what_is_said_and_kept():
+    memory = a_memory(content="Prefers tabs", data={"b": 1, "a": [1.5, None]})
+    same = replace(memory, data={"a": [1.5, None], "b": 1}, uses=7, used_at=memory.created_at, generation=3)
+    assert etag_of(memory) == etag_of(same)
+    for change in ({"content": "Prefers spaces"}, {"importance": 0.9}, {"data": {}}, {"key": "pref:indent"}):
+        assert etag_of(replace(memory, **change)) != etag_of(memory)
