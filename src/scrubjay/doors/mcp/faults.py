@@ -1,0 +1,24 @@
+"""What is wrong with the arguments of a call, in our words: the field, the value, the remedy."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from scrubjay.model.checks import shown
+
+_FIELD_SHOWN: Final = 80
+"""Characters of a field's path that a message shows; `data` may be nested deeply."""
+
+
+def fault(error: Mapping[str, Any]) -> str:
+    """One finding of pydantic as a sentence."""
+    field = ".".join(str(place) for place in error["loc"])[:_FIELD_SHOWN] or "arguments"
+    value = shown(error["input"])
+    match error["type"]:
+        case "missing":
+            return f"{field} is missing: give it"
+        case "extra_forbidden":
+            return f"{field} is not known here: remove it, or check its spelling"
+        case "timezone_aware":
+            return f"{field} is {value} without a time zone: add one, such as Z"
+        case _:
+            return f"{field} is {value}: {error['msg'][:1].lower()}{error['msg'][1:]}"
