@@ -1,10 +1,6 @@
 """The core verbs, each a few lines over the write path, the read path and the stores. Every memory is made of these."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from pathlib import Path
-from threading import Event
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from typing import Any, TypeAlias, Unpack, cast
 from uuid import UUID
 
@@ -27,80 +23,28 @@ from scrubjay.model import (
     id_of,
     scope_of,
 )
+from scrubjay.model.access import Caller
 from scrubjay.model.checks import check_flag, check_fraction, check_several, check_whole, in_utc
 from scrubjay.model.context import SHAPE_KEY, SHAPE_KIND, ContextShape, Form, Section, shape_from
 from scrubjay.model.query import check_listed
-from scrubjay.model.work import Policy
-from scrubjay.model.working import Source
-from scrubjay.model.workspace import WorkspaceRules
-from scrubjay.ports import Chat, Clock, Events, Handler, Inspected, Probe, Redactor, Stores, Tokens, Working
-from scrubjay.ports.upkeep import Works
+from scrubjay.parts import Parts
+from scrubjay.ports import Handler
 from scrubjay.read.context import context, shape_of
 from scrubjay.read.narrow import Narrow, filter_of, places
 from scrubjay.read.recall import recall
-from scrubjay.read.retrieve import AskServing
+from scrubjay.write.audit import audited
 from scrubjay.write.forget import forget, meant, purge_scope
 from scrubjay.write.forget import purge as purge_everywhere
-from scrubjay.write.index import Index
-from scrubjay.write.later import Later
+from scrubjay.write.lines import Lines
 from scrubjay.write.prepare import Changes, Telling, Tellings, Told
 from scrubjay.write.redact import reason_of
-from scrubjay.write.remember import Writer
 from scrubjay.write.transfer import export_lines, import_lines
-from scrubjay.write.uses import Uses
 
 Memories: TypeAlias = list[Memory]  # `list` is a verb below, and would hide the type there
 Id: TypeAlias = UUID | str
 Ids: TypeAlias = Sequence[UUID | str]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """What the verbs are made of. All tenants share one set, and it is open or closed as one."""
-
-    stores: Stores
-    index: Index
-    events: Events
-    redactor: Redactor | None
-    tokens: Callable[[], Tokens]
-    clock: Clock
-    working: Working
-    names: Mapping[str, str]
-    """How `stats` calls the stores and the model."""
-    bytes_on_disk: Callable[[], int | None] = lambda: None
-    inspected: Mapping[str, Inspected] = field(default_factory=dict)
-    """The stores that say how they are set up."""
-    probes: Mapping[str, Probe] = field(default_factory=dict)
-    """Whom to ask whether `records`, `vectors`, `embedder` and others are there; those of this process are left out."""
-    working_source: Source = "both"
-    """Where the messages of a session are read unless a caller says otherwise."""
-    works: Works | None = None
-    """What consolidation needs beside the stores; None where nothing is consolidated."""
-    policy: Policy = field(default_factory=Policy)
-    archive: Path | None = None
-    """The folder for archived episodes; None where there is none."""
-    workspace: WorkspaceRules = field(default_factory=WorkspaceRules)
-    """Whether workspace memory is on, and how much of a job it keeps."""
-    later: Later = field(default_factory=Later)
-    """Where work is left by those who must not wait."""
-    grown: dict[tuple[Scope, str], tuple[int, datetime]] = field(default_factory=dict)
-    """The bytes kept for each repository that this process wrote to, and when they were last counted."""
-    chat: Chat | None = None
-    """A language model that may improve what is distilled; None without one."""
-    is_open: Event = field(default_factory=Event)
-    writer: Writer = field(init=False)
-    uses: Uses = field(init=False)
-
-    def __post_init__(self) -> None:
-        records = self.stores.records
-        writer = Writer(records=records, index=self.index, redactor=self.redactor, events=self.events, clock=self.clock)
-        object.__setattr__(self, "writer", writer)
-        object.__setattr__(self, "uses", Uses(records, self.clock))
-
-    @property
-    def serving(self) -> AskServing | None:
-        """Whom to ask which generation answers by meaning; None when search is by words only."""
-        return self.index.serving if self.index.embedder is not None else None
+__all__ = ["Core", "Id", "Ids", "Memories", "Parts"]
 
 
 class Core:
@@ -109,6 +53,8 @@ class Core:
     def __init__(self, *, parts: Parts, tenant: str) -> None:
         self.parts = parts
         """What the verbs work with: for the memories that are made of them, not for callers."""
+        self.caller = Caller()
+        """On whose behalf, and inside which bounds; `narrowed` and `for_caller` change it."""
         self._tenant = Scope(tenant=tenant).tenant
 
     # Writing
@@ -121,7 +67,7 @@ class Core:
         self, items: Tellings, *, progress: Callable[[int], None] | None = None, **where: Unpack[Where]
     ) -> list[Remembered]:
         """Remember many things: texts, or dicts with `content` and details. All are checked before any is written."""
-        scope = self.scoped(where)
+        scope = self.scoped(where, named=False)  # An item may name its own place, and the writer looks at each.
         check_several("items", items)
         return await self.parts.writer.remember(list(items), scope, progress=progress)
 
@@ -142,9 +88,8 @@ class Core:
         if not found or not scope.holds(found[0].scope):
             raise NotFound(f"there is no memory {id} in {scope}")
         if found[0].superseded_at is not None:
-            raise NotFound(
-                f"memory {id} is {found[0].state(self.parts.clock())}: change its newest version, see `history`"
-            )
+            state = found[0].state(self.parts.clock())
+            raise NotFound(f"memory {id} is {state}: change its newest version, see `history`")
         return found[0]
 
     async def _adjusted(self, old: Memory, given: Mapping[str, Any]) -> Remembered:
@@ -183,6 +128,7 @@ class Core:
         if not ids and not (whole and await parts.working.sessions(scope, now=at, limit=1)):
             raise NotFound(f"there is nothing to forget in {scope}: {key or id or 'it is empty'}")
         stores, index, events, works = parts.stores, parts.index, parts.events, parts.works
+        await audited(parts.access, self.caller, scope, ids, purge=purge, at=at)
         if whole:
             return await purge_scope(
                 scope, ids, stores=stores, index=index, events=events, working=parts.working, works=works, at=at
@@ -223,7 +169,8 @@ class Core:
             least_similarity=least_similarity,
             explain=explain,
         )
-        hits = await recall(asked, stores=self.parts.stores, serving=self.parts.serving, now=self.parts.clock())
+        parts = self.parts
+        hits = await recall(asked, stores=parts.stores, serving=parts.serving, now=parts.clock(), trees=parts.trees)
         if touch:
             self.parts.uses.count(asked.filter.scope, [hit.memory.id for hit in hits])
         return hits
@@ -252,6 +199,7 @@ class Core:
             working=self.parts.working if self.parts.working_source != "records" else None,
             tokens=self.parts.tokens(),
             now=self.parts.clock(),
+            trees=self.parts.trees,
         )
         self.parts.uses.count(asked.filter.scope, [item.memory.id for item in assembled.items])
         return assembled
@@ -331,7 +279,7 @@ class Core:
         return export_lines(self.filtered(given, "holds"), records=self.parts.stores.records, now=self.parts.clock())
 
     async def import_lines(
-        self, lines: Iterable[str], *, progress: Callable[[int], None] | None = None, **where: Unpack[Where]
+        self, lines: Lines, *, progress: Callable[[int], None] | None = None, **where: Unpack[Where]
     ) -> tuple[int, int]:
         """Store what `export` gave, exactly; return how many were new and how many were known. Safe to repeat."""
         return await import_lines(
@@ -376,17 +324,17 @@ class Core:
             self.filtered(narrow, "holds"), now=self.parts.clock(), limit=limit, order=order, after=known
         )
 
-    def scoped(self, where: Where) -> Scope:
-        """The scope that these keywords name. Raises Closed when the memory is."""
+    def scoped(self, where: Where, *, named: bool = True) -> Scope:
+        """The scope that these keywords name, inside the caller's bounds. Raises Closed when the memory is."""
         if not self.parts.is_open.is_set():
             raise Closed
-        return scope_of(self.tenant, where)
+        return scope_of(self.tenant, self.caller.bounds.within(where, named=named))
 
     def filtered(self, narrow: Narrow, reach: Reach) -> Filter:
-        """The filter that these keywords name. Raises Closed when the memory is."""
+        """The filter that these keywords name, inside the caller's bounds. Raises Closed when the memory is."""
         if not self.parts.is_open.is_set():
             raise Closed
-        return filter_of(self.tenant, narrow, reach=reach)
+        return filter_of(self.tenant, self.caller.bounds.within(narrow), reach=reach)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.parts.names.get('records', '')} tenant={self.tenant!r}>"

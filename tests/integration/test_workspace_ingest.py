@@ -174,6 +174,16 @@ async def test_secrets_that_were_stored_without_redaction_are_found(setup, tree)
     assert (await jay.workspace.scan_secrets(user="ann")).memories == 1
 
 
+async def test_secrets_in_the_files_of_jobs_are_found(setup, tree):
+    careless = await setup.open(redactor=False)
+    files = {"deploy.env": "DB_PASSWORD=hunter2-Xy99!kk\n", "logo.bin": b"\0password=hunter2-Xy99!kk"}
+    for goal in ("Deploy the shop", "Deploy the shop again"):
+        await careless.workspace.store_completion(repo_path=tree.root, goal=goal, status="succeeded", files=files)
+    jay = await setup.open()
+    found = (await jay.workspace.scan_secrets()).found
+    assert [(one.memory_kind, one.place, one.kinds) for one in found] == [("completion", "files", ("password",))] * 2
+
+
 async def test_commits_are_told_once_and_only_new_ones_after_that(jay, tree):
     first = tree.commit("Add the loader")
     assert (await jay.workspace.ingest(tree.root)).commits == 1
@@ -239,12 +249,28 @@ async def test_advice_that_cites_code_says_when_it_is_stale(jay, tree):
     hit = (await jay.workspace.recall("does the loader close files", project="shop", kinds=["note"]))[0]
     assert hit.state == "drifted"
     assert hit.warning == "src/app.py:8-10 (load_user_name): edited, now src/app.py:8-10"
+    [plain] = await jay.recall("does the loader close files", project="shop", kinds=["note"])
+    assert (plain.warning, plain.cited) == (hit.warning, hit.cited)
+    context = await jay.context("does the loader close files", project="shop")
+    assert "The loader never closes its file\n  (stale: src/app.py:8-10 (load_user_name): edited" in context.text
+    assert context.tokens <= context.budget
     with pytest.raises(InvalidInput, match=r"there is no nothing in src/app\.py, it has load_user_name"):
         await jay.workspace.cite("x", ["src/app.py#nothing"], project="shop")
     with pytest.raises(InvalidInput, match="has the lines 1 to"):
         await jay.workspace.cite("x", ["src/app.py:10-900"], project="shop")
     with pytest.raises(InvalidInput, match="is not inside"):
         await jay.workspace.cite("x", ["../../etc/passwd"], project="shop")
+
+
+@pytest.mark.parametrize("kind", ["rule", "message", "note"])
+async def test_a_context_says_what_is_stale_in_every_section(jay, tree, kind):
+    await jay.workspace.ingest(tree.root)
+    await jay.workspace.cite("Close what load opens", ["src/app.py#load_user_name"], project="shop", kind=kind)
+    before = await jay.context("closing files", project="shop", budget=2_000)
+    assert "stale" not in before.text
+    tree(**{"src/app.py": None})
+    after = await jay.context("closing files", project="shop", budget=2_000)
+    assert "Close what load opens\n  (stale: src/app.py:8-10 (load_user_name): orphaned" in after.text
 
 
 async def test_a_lost_working_tree_leaves_citations_unchecked(jay, tree, tmp_path):

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal, TypeAlias, overload
 from uuid import UUID
 
+from scrubjay.model.citations import CheckedCitation, warning_of
 from scrubjay.model.memory import Memory
 
 Outcome: TypeAlias = Literal["stored", "unchanged", "superseded"]
@@ -44,6 +45,13 @@ class Hit:
     """The part of a long memory that was found."""
     signals: Mapping[str, float] = field(default_factory=dict, hash=False)
     """With `explain`: every number that went into the score."""
+    cited: tuple[CheckedCitation, ...] = ()
+    """The code that it cites, compared with the working tree; empty when it cites none, or the tree is not here."""
+
+    @property
+    def warning(self) -> str:
+        """What to say to whoever reads it: that code it speaks of has changed. Empty when there is nothing to say."""
+        return warning_of(self.cited)
 
     def __repr__(self) -> str:
         return f"<Hit {self.score:.2f} {self.memory.content[:60]!r} – {self.why}>"

@@ -47,21 +47,34 @@ def assemble(
     tokens: Tokens,
     degraded: tuple[str, ...] = (),
     as_: Form = "markdown",
+    warnings: Mapping[UUID, str] | None = None,
 ) -> Context:
     """Write as much as fits: `standing` always holds, `ranked` was found (best first), `recent` just happened.
 
     `live` is what the session still holds of it, in its order. The whole text never counts more tokens than the budget.
     A memory is written once, and what says the same as another one is not written. Of memories with one key, that of a
     narrower scope overrides that of a scope around it. What is not written is in `left_out`, with the reason.
+    A memory that has a warning is written with it.
     """
     form = FORMS[as_]
     woven = merged([*strands_of(recent), live], lambda memory: memory.valid_from)
     happened = list({memory.id: memory for memory in woven}.values())
-    always = [offer(one, tokens, why="always holds", form=form) for one in _weightiest_first(standing)]
-    found = [
-        offer(one.memory, tokens, why=one.why, passage=_passage(one), score=one.score, form=form) for one in ranked
+
+    def noted(memory: Memory, passage: str | None = None) -> str:
+        said = memory.content if passage is None else passage
+        warning = warnings.get(memory.id) if warnings else None
+        return f"{said.rstrip()}\n(stale: {warning})" if warning else said
+
+    always = [
+        offer(one, tokens, why="always holds", passage=noted(one), form=form) for one in _weightiest_first(standing)
     ]
-    latest = [offer(one, tokens, why="recent", section=RECENT, form=form) for one in reversed(happened)]
+    found = [
+        offer(one.memory, tokens, why=one.why, passage=noted(one.memory, _passage(one)), score=one.score, form=form)
+        for one in ranked
+    ]
+    latest = [
+        offer(one, tokens, why="recent", section=RECENT, passage=noted(one), form=form) for one in reversed(happened)
+    ]
     overridden = _overridden([*always, *found, *latest])
     always, latest, found = _once(overridden, always, latest, found)
     always, found, repeated = _without_repetitions(always, latest, found)

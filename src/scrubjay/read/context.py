@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from scrubjay.model import EVENT_KINDS, PLACE_NAMES, STANDING_KINDS, Context, Filter, Json, Memory, Query, Scope
+from scrubjay.model.citations import warning_of
 from scrubjay.model.context import (
     ABOUT_MEMORIES,
     DEFAULT_BUDGET,
@@ -20,8 +21,9 @@ from scrubjay.model.context import (
 )
 from scrubjay.model.query import MOST_HITS
 from scrubjay.model.working import Recent, memory_of
-from scrubjay.ports import Stores, Tokens, Working
+from scrubjay.ports import Stores, Tokens, Trees, Working, stage
 from scrubjay.read.assemble import assemble
+from scrubjay.read.compare import compared
 from scrubjay.read.recall import rank
 from scrubjay.read.rerank import Ranked
 from scrubjay.read.retrieve import AskServing
@@ -60,12 +62,38 @@ async def context(
     working: Working | None,
     tokens: Tokens,
     now: datetime,
+    trees: Trees | None = None,
 ) -> Context:
     """Assemble what fits into the budget. Similarity does not find what always holds, so that is asked for by kind.
 
     What the shape leaves open is as it is kept for the scope. `working` is where the session's messages are; None when
-    they are not to be read.
+    they are not to be read. What cites code is compared with the `trees`, and says so when it is stale.
     """
+    with stage("context", tenant=query.filter.scope.tenant) as assembling:
+        made = await _made(
+            query, shape, stores=stores, serving=serving, working=working, tokens=tokens, now=now, trees=trees
+        )
+        if assembling.is_watched:
+            assembling.note(
+                ids=[str(item.memory.id) for item in made.items],
+                kinds=[item.memory.kind for item in made.items],
+                tokens=made.tokens,
+                degraded=made.degraded,
+            )
+        return made
+
+
+async def _made(
+    query: Query,
+    shape: ContextShape,
+    *,
+    stores: Stores,
+    serving: AskServing | None,
+    working: Working | None,
+    tokens: Tokens,
+    now: datetime,
+    trees: Trees | None,
+) -> Context:
     admitted = query.filter
     if not shape.is_complete:
         shape = shape.over(await shape_of(admitted.scope, stores=stores, now=now))
@@ -79,8 +107,10 @@ async def context(
         said = await _said(working, admitted.scope, now=now)
         live = [memory for one in said if admitted.matches(memory := memory_of(one, admitted.scope), now)]
         missing = (*missing, *(part for part in said.degraded if part not in missing))
+    standing = await _newest(always, admitted, stores=stores, now=now, limit=MOST_STANDING)
+    cited = await compared([*standing, *(one.memory for one in ranked), *recent], admitted.scope, trees)
     return assemble(
-        standing=await _newest(always, admitted, stores=stores, now=now, limit=MOST_STANDING),
+        standing=standing,
         ranked=ranked,
         recent=recent,
         live=live,
@@ -88,6 +118,7 @@ async def context(
         tokens=tokens,
         degraded=missing,
         as_=shape.as_ or "markdown",
+        warnings={known: warning for known, checked in cited.items() if (warning := warning_of(checked))},
     )
 
 

@@ -40,6 +40,8 @@ def _hit(hit: Hit) -> dict[str, Json]:
     }
     if hit.passage is not None:
         shown["passage"] = hit.passage
+    if hit.warning:
+        shown["warning"] = hit.warning
     if hit.signals:
         shown["signals"] = {name: round(float(value), 4) for name, value in hit.signals.items()}
     return shown

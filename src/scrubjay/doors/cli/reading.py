@@ -10,7 +10,7 @@ from scrubjay.doors.cli.narrowing import Narrowing
 from scrubjay.doors.cli.output import note, output, write_json, write_line, write_table, write_text
 from scrubjay.doors.cli.place import Place
 from scrubjay.doors.cli.verb import AsJson, verb
-from scrubjay.model import Hits, Memory, Mode, Order
+from scrubjay.model import Hit, Hits, Memory, Mode, Order
 from scrubjay.model.context import SECTIONS, Form, check_sections
 
 
@@ -47,14 +47,18 @@ def show_hits(found: Hits) -> None:
     """Print the answers to one question, best first."""
     console = output()
     if not console.is_terminal:
-        rows = [(f"{one.score:.4f}", str(one.memory.id), one.memory.kind, one.memory.content, one.why) for one in found]
-        write_table((), rows)
+        write_table((), [_row(one) for one in found])
     for place, one in enumerate(found, 1):
         if console.is_terminal:
             console.print(views.hit(one, place))
     if not found:
         note("nothing found: try other words, a wider scope, or `scrubjay list`")
     warn_degraded(found.degraded)
+
+
+def _row(one: Hit) -> tuple[str, ...]:
+    why = f"{one.why} · stale: {one.warning}" if one.warning else one.why
+    return f"{one.score:.4f}", str(one.memory.id), one.memory.kind, one.memory.content, why
 
 
 Sections = Annotated[

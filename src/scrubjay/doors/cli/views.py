@@ -19,7 +19,7 @@ KEY: Final = "yellow"
 BACKGROUND: Final = "dim"
 
 _FOUND_BY: Final = ("meaning", "words")
-_ADDED: Final = ("relevance", "neighbours", "role", "importance", "recency", "use")
+_ADDED: Final = ("relevance", "neighbours", "session", "role", "importance", "recency", "use")
 _BAR: Final = 20
 _LONGEST: Final = 400
 """Characters of a memory that a list shows; `scrubjay get` shows all of them."""
@@ -59,6 +59,8 @@ def hit(found: Hit, place: int) -> RenderableType:
     said = content(found.memory, found.passage)
     grid.add_row(str(place), Text(f"{found.score:.2f}", style="bold green"), said)
     grid.add_row("", "", Text(found.why, style="green"))
+    if found.warning:
+        grid.add_row("", "", Text(f"stale: {found.warning}", style="yellow"))
     grid.add_row("", "", heading(found.memory))
     if found.signals:
         grid.add_row("", "", explained(found.signals))

@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, cast
 
 from scrubjay.core import Core
-from scrubjay.errors import InvalidInput, Unavailable
+from scrubjay.errors import InvalidInput
 from scrubjay.memories.workspace.files import Files, Taken, take
 from scrubjay.memories.workspace.repository import Repository, repository_of
 from scrubjay.model import PLACE_NAMES, Memory, Scope, Trust, Where
@@ -18,6 +17,7 @@ from scrubjay.model.workspace import KEPT_STATUSES, STATUSES, Completion, Comple
 from scrubjay.model.workspace_answers import StoredCompletion
 from scrubjay.ports import Blob, Decision, Known
 from scrubjay.read.narrow import places
+from scrubjay.write.holding import holding, undisturbed
 from scrubjay.write.prepare import Telling, prepare
 from scrubjay.write.reconcile import correct
 
@@ -78,13 +78,9 @@ async def store(core: Core, goal: str, repo_path: str | Path, details: Mapping[s
     made = await asyncio.to_thread(compose, core, goal, repo_path, details)
     draft = _draft(core, made, scope)
     blobs = made.blobs
-    await parts.stores.blobs.keep(scope, draft.id, blobs)
-    try:
-        [done] = await parts.writer.write([draft], settled)
-    except BaseException:
-        with suppress(Unavailable):
-            await parts.stores.blobs.release(scope, [draft.id])
-        raise
+    async with holding(parts.stores, scope, [draft.id]):
+        await parts.stores.blobs.keep(scope, draft.id, blobs)
+        [done] = await undisturbed(parts.writer.write([draft], settled))
     if done.memory.id != draft.id:
         # Known already, and it should have its texts: somebody who was killed may have left it without.
         await parts.stores.blobs.keep(scope, done.memory.id, blobs)

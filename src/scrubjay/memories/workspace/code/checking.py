@@ -10,7 +10,7 @@ from typing import Final
 from scrubjay.memories.workspace.ingest.pieces import Piece, pieces_of
 from scrubjay.memories.workspace.ingest.reading import Source, read
 from scrubjay.memories.workspace.ingest.walking import Walk
-from scrubjay.model.code import CheckedCitation, Citation, Drift, hash_of
+from scrubjay.model.citations import CheckedCitation, Citation, Drift, hash_of
 from scrubjay.ports import Redactor
 
 ALIKE: Final = 0.5

@@ -11,7 +11,7 @@ from scrubjay.memories.workspace.ingest.pieces import pieces_of
 from scrubjay.memories.workspace.ingest.reading import Source, read
 from scrubjay.memories.workspace.repository import Repository
 from scrubjay.model.checks import shown
-from scrubjay.model.code import Citation, hash_of
+from scrubjay.model.citations import Citation, hash_of
 from scrubjay.ports import Redactor
 
 LONGEST: Final = 4_000

@@ -13,7 +13,8 @@ from scrubjay.core import Core
 from scrubjay.errors import InvalidInput
 from scrubjay.model import Filter, Memory, Mode, Query, Scope
 from scrubjay.model.checks import shown
-from scrubjay.model.code import CODE_KIND, COMMIT_KIND, FILE_KIND, RelevantFile, RelevantFiles
+from scrubjay.model.citations import CODE_KIND
+from scrubjay.model.code import COMMIT_KIND, FILE_KIND, RelevantFile, RelevantFiles
 from scrubjay.model.tasks import TASK_KIND
 from scrubjay.model.words import STOP_WORDS, words_of
 from scrubjay.model.workspace import COMPLETION_KIND

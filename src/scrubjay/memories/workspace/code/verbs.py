@@ -11,23 +11,15 @@ from scrubjay.core import Id
 from scrubjay.errors import InvalidInput
 from scrubjay.memories.workspace.code import relevant, secrets
 from scrubjay.memories.workspace.code.citing import cited
-from scrubjay.memories.workspace.code.roots import checked, root_of
+from scrubjay.memories.workspace.code.roots import trees_of
 from scrubjay.memories.workspace.ingest import ingesting, watching
 from scrubjay.memories.workspace.ingest.storing import Progress
 from scrubjay.memories.workspace.repository import repository_of
 from scrubjay.memories.workspace.room import Room
-from scrubjay.model import Hits, Json, Mode, Remembered, Where
+from scrubjay.model import Json, Mode, Remembered, Where
 from scrubjay.model.checks import check_name, check_whole
-from scrubjay.model.code import (
-    CITES,
-    CODE_KIND,
-    CheckedCitation,
-    CodeHit,
-    CodeHits,
-    IngestReport,
-    RelevantFiles,
-    SecretScan,
-)
+from scrubjay.model.citations import CITES, CODE_KIND, CheckedCitation
+from scrubjay.model.code import CodeHit, CodeHits, IngestReport, RelevantFiles, SecretScan
 from scrubjay.read.narrow import Narrow, places
 from scrubjay.write.prepare import Told
 
@@ -96,12 +88,8 @@ class Code(Room):
         began = time.perf_counter()
         mode: Mode = "hybrid" if self._rules.embeddings else "words"
         hits = await self._core.recall(query, limit=limit, mode=mode, **narrow)
-        found = await self._compared(hits, places(narrow))
+        found = [CodeHit(hit=hit, cited=hit.cited) for hit in hits]
         return CodeHits(hits=tuple(found), degraded=hits.degraded, milliseconds=(time.perf_counter() - began) * 1_000)
-
-    async def _compared(self, hits: Hits, where: Where) -> list[CodeHit]:
-        compared = await checked(self._core, self._core.scoped(where), [hit.memory for hit in hits])
-        return [CodeHit(hit=hit, cited=cited) for hit, cited in zip(hits, compared, strict=True)]
 
     # Citing it
 
@@ -117,7 +105,7 @@ class Code(Room):
         if isinstance(cites, str) or not cites:
             raise InvalidInput(f"cites is {cites!r}: give a list, such as ['src/app.py#load']")
         where = places(told)
-        root = repo_path if repo_path is not None else await root_of(self._core, self._core.scoped(where))
+        root = repo_path if repo_path is not None else await trees_of(self._core).root(self._core.scoped(where))
         if root is None:
             raise InvalidInput("repo_path is missing, and the scope does not hold just one repository: name it")
         found = await asyncio.to_thread(cited, list(cites), repository_of(root), self._core.parts.redactor)
@@ -128,7 +116,7 @@ class Code(Room):
         """Compare what one memory cites with the working tree. Empty when it cites nothing, or the tree is not here."""
         self._check_enabled()
         memory = await self._core.get(id, **where)
-        return (await checked(self._core, self._core.scoped(where), [memory]))[0]
+        return (await trees_of(self._core).compare(self._core.scoped(where), [memory]))[0]
 
     # Files that matter
 

@@ -12,7 +12,7 @@ from scrubjay.memories.workspace.ingest.reading import Source
 from scrubjay.memories.workspace.ingest.structure import spans_of
 from scrubjay.memories.workspace.ingest.windows import Span, is_blank, sections, trimmed, windows
 from scrubjay.model.checks import NAME_LIMIT
-from scrubjay.model.code import Citation, hash_of
+from scrubjay.model.citations import Citation, hash_of
 
 PAGES: Final = ("markdown", "restructuredtext")
 

@@ -10,7 +10,8 @@ from typing import Final
 from scrubjay.memories.workspace.ingest import evidence
 from scrubjay.memories.workspace.ingest.shebang import language_of_script
 from scrubjay.memories.workspace.languages import language_of
-from scrubjay.model.code import Redaction, Skipped, hash_of
+from scrubjay.model.citations import hash_of
+from scrubjay.model.code import Redaction, Skipped
 from scrubjay.ports import Redactor
 
 TEXT: Final = "text"

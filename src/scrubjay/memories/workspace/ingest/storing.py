@@ -18,7 +18,8 @@ from scrubjay.memories.workspace.ingest.pieces import Piece, file_key, outline, 
 from scrubjay.memories.workspace.ingest.reading import Source, bytes_of, source_of
 from scrubjay.memories.workspace.ingest.walking import Found, Walk
 from scrubjay.model import Filter, Json, Memory, Scope, Trust, Where
-from scrubjay.model.code import CODE_KIND, FILE_KIND, Redaction, Skipped
+from scrubjay.model.citations import CODE_KIND
+from scrubjay.model.code import FILE_KIND, Redaction, Skipped
 from scrubjay.ports import Redactor
 from scrubjay.write.prepare import Telling
 

@@ -1,0 +1,73 @@
+"""What the core verbs are made of: the stores, the models, and what was decided about them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from threading import Event
+
+from scrubjay.model import Scope
+from scrubjay.model.work import Policy
+from scrubjay.model.working import Source
+from scrubjay.model.workspace import WorkspaceRules
+from scrubjay.ports import Chat, Clock, Events, Inspected, Probe, Redactor, Stores, Tokens, Trees, Working
+from scrubjay.ports.access import AccessStores
+from scrubjay.ports.upkeep import Works
+from scrubjay.read.retrieve import AskServing
+from scrubjay.write.index import Index
+from scrubjay.write.later import Later
+from scrubjay.write.remember import Writer
+from scrubjay.write.uses import Uses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What the verbs are made of. All tenants share one set, and it is open or closed as one."""
+
+    stores: Stores
+    index: Index
+    events: Events
+    redactor: Redactor | None
+    tokens: Callable[[], Tokens]
+    clock: Clock
+    working: Working
+    names: Mapping[str, str]
+    """How `stats` calls the stores and the model."""
+    bytes_on_disk: Callable[[], int | None] = lambda: None
+    inspected: Mapping[str, Inspected] = field(default_factory=dict)
+    """The stores that say how they are set up."""
+    probes: Mapping[str, Probe] = field(default_factory=dict)
+    """Whom to ask whether `records`, `vectors`, `embedder` and others are there; those of this process are left out."""
+    working_source: Source = "both"
+    """Where the messages of a session are read unless a caller says otherwise."""
+    works: Works | None = None
+    """What consolidation needs beside the stores; None where nothing is consolidated."""
+    policy: Policy = field(default_factory=Policy)
+    archive: Path | None = None
+    """The folder for archived episodes; None where there is none."""
+    workspace: WorkspaceRules = field(default_factory=WorkspaceRules)
+    """Whether workspace memory is on, and how much of a job it keeps."""
+    trees: Trees | None = None
+    """Compares cited code with the working trees of this machine; None where nothing is compared."""
+    later: Later = field(default_factory=Later)
+    """Where work is left by those who must not wait."""
+    grown: dict[tuple[Scope, str], tuple[int, datetime]] = field(default_factory=dict)
+    """The bytes kept for each repository that this process wrote to, and when they were last counted."""
+    chat: Chat | None = None
+    """A language model that may improve what is distilled; None without one."""
+    access: AccessStores | None = None
+    """Keys, the audit log and kept answers; None where there are none."""
+    is_open: Event = field(default_factory=Event)
+    writer: Writer = field(init=False)
+    uses: Uses = field(init=False)
+
+    def __post_init__(self) -> None:
+        records = self.stores.records
+        writer = Writer(records=records, index=self.index, redactor=self.redactor, events=self.events, clock=self.clock)
+        object.__setattr__(self, "writer", writer)
+        object.__setattr__(self, "uses", Uses(records, self.clock))
+
+    @property
+    def serving(self) -> AskServing | None:
+        """Whom to ask which generation answers by meaning; None when search is by words only."""
+        return self.index.serving if self.index.embedder is not None else None
