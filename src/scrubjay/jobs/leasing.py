@@ -1,7 +1,7 @@
 """Work under a lease: taken before, renewed while it lasts, given back after."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Final
@@ -34,11 +34,7 @@ async def leased(leases: Leases, name: str, worker: str, *, ttl: timedelta = TTL
         yield lease
     finally:
         beating.cancel()
-        with suppress(asyncio.CancelledError):
-            await beating
-        # A store that is gone cannot take it back, and lets it lapse.
-        with suppress(Unavailable):
-            await leases.release(lease)
+        await _whole(_given_back(leases, lease, beating))
 
 
 async def _taken(leases: Leases, name: str, worker: str, ttl: timedelta) -> Lease | None:
@@ -50,6 +46,23 @@ async def _taken(leases: Leases, name: str, worker: str, ttl: timedelta) -> Leas
         with suppress(Unavailable):
             if (lease := await taking) is not None:
                 await leases.release(lease)
+        raise
+
+
+async def _given_back(leases: Leases, lease: Lease, beating: asyncio.Task[None]) -> None:
+    await asyncio.wait([beating])
+    # A store that is gone cannot take it back, and lets it lapse.
+    with suppress(Unavailable):
+        await leases.release(lease)
+
+
+async def _whole(work: Coroutine[object, object, None]) -> None:
+    """Do all of this, also when we are cancelled meanwhile: that is told after it."""
+    doing = asyncio.ensure_future(work)
+    try:
+        await asyncio.shield(doing)
+    except asyncio.CancelledError:
+        await doing
         raise
 
 

@@ -1,6 +1,7 @@
 """Work under a lease: it is renewed while the work lasts, given back after, and lapses with its worker."""
 
 import asyncio
+import contextlib
 from datetime import timedelta
 
 import pytest
@@ -87,3 +88,31 @@ async def test_a_store_that_is_gone_lets_it_lapse(leases):
         leases.away = True
     await asyncio.sleep(0.2)
     assert await leases.take("drain", "two", ttl=SHORT) is not None
+
+
+class Slow(MemoryLeases):
+    """A store that takes its time, and does what it was asked to only at the end of it."""
+
+    async def take(self, name, worker, *, ttl):
+        await asyncio.sleep(0.02)
+        return await super().take(name, worker, ttl=ttl)
+
+    async def release(self, lease):
+        await asyncio.sleep(0.02)
+        await super().release(lease)
+
+
+@pytest.mark.parametrize("after", [0.0, 0.01, 0.03, 0.05, 0.07])
+async def test_cancelled_at_any_moment_it_is_given_back(after):
+    leases = Slow()
+
+    async def work():
+        async with leased(leases, "drain", "one"):
+            await asyncio.sleep(0.02)
+
+    working = asyncio.create_task(work())
+    await asyncio.sleep(after)
+    working.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await working
+    assert await leases.held() == []
