@@ -1,5 +1,6 @@
 """Real servers for the tests that ask for them. None starts before the first test that does; all stop at the end."""
 
+import asyncio
 import shutil
 import signal
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from multiprocessing.connection import Client, Listener
 from pathlib import Path
@@ -19,6 +21,8 @@ from psycopg import sql
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
 sys.path.append(str(Path(__file__).resolve().parent))
 import fetch
+from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.migrate import migrate
 from services import ServerError, Services, new_folder
 from warm import warm_programs
 
@@ -96,25 +100,48 @@ def server_url(request) -> Callable[[str], str]:
     return lambda name: ask(address, name)
 
 
-@pytest.fixture(scope="session")
-def fresh_postgres(server_url) -> Callable[[], AbstractContextManager[str]]:
-    """For fixtures of any scope: `with fresh_postgres() as url:` makes an empty database and drops it after."""
-
-    @contextmanager
-    def fresh() -> Iterator[str]:
-        server = server_url("postgres")
-        name = f"scrubjay_{uuid.uuid4().hex}"
+@contextmanager
+def database_on(server: str, template: str) -> Iterator[str]:
+    """A new database that is a copy of the template, dropped after."""
+    name = f"scrubjay_{uuid.uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        # Copying files is the quicker strategy where nothing is synced to disk.
+        create = sql.SQL("CREATE DATABASE {} TEMPLATE {} STRATEGY file_copy")
+        connection.execute(create.format(sql.Identifier(name), sql.Identifier(template)))
+    try:
+        yield urlsplit(server)._replace(path=f"/{name}").geturl()
+    finally:
         with psycopg.connect(server, autocommit=True) as connection:
-            # Copying files is the quicker strategy where nothing is synced to disk.
-            create = sql.SQL("CREATE DATABASE {} TEMPLATE template0 STRATEGY file_copy")
-            connection.execute(create.format(sql.Identifier(name)))
-        try:
-            yield urlsplit(server)._replace(path=f"/{name}").geturl()
-        finally:
-            with psycopg.connect(server, autocommit=True) as connection:
-                connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
+            connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name)))
 
-    return fresh
+
+@pytest.fixture(scope="session")
+def blank_postgres(server_url) -> Callable[[], AbstractContextManager[str]]:
+    """The same as `fresh_postgres`, without any table in it."""
+    return lambda: database_on(server_url("postgres"), "template0")
+
+
+@pytest.fixture(scope="session")
+def migrated_postgres(blank_postgres) -> Iterator[str]:
+    """The name of a database that has the tables of this version and no row. Copying it is quicker than making them."""
+    with blank_postgres() as url, ThreadPoolExecutor(1) as elsewhere:
+        # On a thread of its own: a test that asks for it may have an event loop running here.
+        elsewhere.submit(asyncio.run, migrated(url)).result()
+        yield urlsplit(url).path.removeprefix("/")
+
+
+async def migrated(url: str) -> None:
+    database = Database(url)
+    try:
+        await migrate(database)
+    finally:
+        await database.shut()
+
+
+@pytest.fixture(scope="session")
+def fresh_postgres(server_url, migrated_postgres) -> Callable[[], AbstractContextManager[str]]:
+    """For fixtures of any scope: `with fresh_postgres() as url:` makes an empty store and drops it after."""
+    return lambda: database_on(server_url("postgres"), migrated_postgres)
 
 
 @pytest.fixture(scope="session")
@@ -126,9 +153,16 @@ def postgres_url(fresh_postgres) -> Iterator[str]:
 
 @pytest.fixture
 def postgres_database(fresh_postgres) -> Iterator[Callable[[], str]]:
-    """Makes empty databases, one for each call, and drops them after the test."""
+    """Makes empty stores, one for each call, and drops them after the test."""
     with ExitStack() as databases:
         yield lambda: databases.enter_context(fresh_postgres())
+
+
+@pytest.fixture
+def blank_postgres_database(blank_postgres) -> Iterator[Callable[[], str]]:
+    """Makes databases without any table, one for each call, and drops them after the test."""
+    with ExitStack() as databases:
+        yield lambda: databases.enter_context(blank_postgres())
 
 
 @pytest.fixture(scope="session")

@@ -233,8 +233,8 @@ def _signal(pids, name):
     subprocess.run(["kill", f"-{name}", *pids], check=False)
 
 
-async def test_four_processes_migrate_at_once(postgres_database):
-    url = postgres_database()
+async def test_four_processes_migrate_at_once(blank_postgres_database):
+    url = blank_postgres_database()
     opening = (
         "import asyncio, sys\n"
         "from scrubjay.backends.sql.database import Database\n"
@@ -256,8 +256,8 @@ async def test_four_processes_migrate_at_once(postgres_database):
         assert connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(HEAD,)]
 
 
-async def test_another_language_is_stemmed_its_own_way(postgres_database):
-    url = postgres_database()
+async def test_another_language_is_stemmed_its_own_way(blank_postgres_database):
+    url = blank_postgres_database()
     database = Database(url)
     await migrate(database)
     await told(SqlRecords(database), a_memory("Die Häuser am See"))

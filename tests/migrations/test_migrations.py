@@ -93,8 +93,8 @@ async def test_a_new_sqlite_file_equals_the_sum_of_the_migrations(tmp_path):
         assert fresh == summed
 
 
-async def test_a_new_postgresql_database_equals_the_sum_of_the_migrations(postgres_database):
-    fresh, summed = postgres_database(), postgres_database()
+async def test_a_new_postgresql_database_equals_the_sum_of_the_migrations(blank_postgres_database):
+    fresh, summed = blank_postgres_database(), blank_postgres_database()
     await created(fresh)
     await migrated(summed, HEAD)
     expected = postgresql_schema(fresh)
@@ -179,8 +179,8 @@ def test_migrating_says_what_it_did(old_file):
     assert (again.before, again.after, again.backup) == (HEAD, HEAD, None)
 
 
-async def test_an_old_postgresql_database_is_brought_up_to_date(postgres_database):
-    url = postgres_database()
+async def test_an_old_postgresql_database_is_brought_up_to_date(blank_postgres_database):
+    url = blank_postgres_database()
     await migrated(url, "0001")
     with psycopg.connect(url) as connection:
         for statement, values in an_old_memory("postgresql"):
@@ -207,8 +207,8 @@ async def test_a_newer_file_is_refused_and_left_as_it_is(tmp_path):
     assert list(tmp_path.glob("*.backup-*")) == []
 
 
-async def test_a_newer_postgresql_database_is_refused_and_left_as_it_is(postgres_database):
-    url = postgres_database()
+async def test_a_newer_postgresql_database_is_refused_and_left_as_it_is(blank_postgres_database):
+    url = blank_postgres_database()
     await created(url)
     with psycopg.connect(url) as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
