@@ -111,16 +111,16 @@ def reciprocal(case: Case, _: dict[UUID, Memory]) -> list[UUID]:
 
 
 def fused(case: Case, _: dict[UUID, Memory]) -> list[UUID]:
-    return [candidate.id for candidate in fuse(case.rankings)]
+    return [candidate.id for candidate in fuse(case.rankings, terms=len(case.question.terms))]
 
 
 def reranked(case: Case, memories: dict[UUID, Memory]) -> list[UUID]:
-    found = [(candidate, memories[candidate.id]) for candidate in fuse(case.rankings)]
+    found = [(candidate, memories[candidate.id]) for candidate in fuse(case.rankings, terms=len(case.question.terms))]
     return [one.memory.id for one in rerank(found, question=case.question, now=NOW)]
 
 
 def whole(case: Case, memories: dict[UUID, Memory]) -> list[UUID]:
-    found = [(candidate, memories[candidate.id]) for candidate in fuse(case.rankings)]
+    found = [(candidate, memories[candidate.id]) for candidate in fuse(case.rankings, terms=len(case.question.terms))]
     return [one.memory.id for one in diversify(rerank(found, question=case.question, now=NOW), max(CUTS))]
 
 

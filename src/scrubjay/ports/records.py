@@ -99,8 +99,17 @@ class Records(Protocol):
     async def neighbours(self, scope: Scope, memory: Memory, *, before: int, after: int) -> list[Memory]:
         """Return the believed memories just before and after it in its own session, in order, without itself."""
 
+    async def following(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
+        """Return the believed memories that stand at the next position after these in their sessions, each once.
+
+        They come in the order they were stored. What a reader in the scope does not see is left out.
+        """
+
     async def close(self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str) -> list[Memory]:
-        """Stop believing those that the scope holds and that are believed; return them as they now are, as asked."""
+        """Stop believing those that the scope holds and that are believed; return them as they now are, as asked.
+
+        Of several who close one at the same time, one gets it.
+        """
 
     async def adjust(
         self,
@@ -133,7 +142,7 @@ class Records(Protocol):
     async def pending(self, generation: int, *, limit: int) -> list[Memory]:
         """Return memories of every tenant, oldest first, that are not marked as indexed with this generation.
 
-        Those that are marked as `WORDS_ONLY` wait for nothing, and are left out.
+        Those that are marked as `WORDS_ONLY` or `SILENT` wait for nothing, and are left out.
         """
 
     async def backlog(self, generation: int) -> int:

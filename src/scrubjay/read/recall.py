@@ -1,11 +1,14 @@
 """The read path, from a question to its answers."""
 
 import time
+from dataclasses import replace
 from datetime import datetime
 
 from scrubjay.model import Hit, Hits, Query
-from scrubjay.ports import Calibrated, Stores
+from scrubjay.ports import Calibrated, Stores, Trees, stage
+from scrubjay.read.compare import compared
 from scrubjay.read.diversify import diversify
+from scrubjay.read.follow import follow
 from scrubjay.read.fuse import DEPTH, FUSED, fuse
 from scrubjay.read.hydrate import hydrate
 from scrubjay.read.rerank import Ranked, rerank
@@ -26,14 +29,36 @@ async def _ranked(
 ) -> tuple[list[Ranked], Retrieved]:
     question = understand(query)
     depth = max(DEPTH, 2 * query.limit)
-    found = await retrieve(question, query, stores=stores, serving=serving, now=now, depth=depth)
-    candidates = fuse(found.rankings, depth=depth, limit=max(FUSED, 2 * query.limit))
-    hydrated = await hydrate(candidates, filter=query.filter, records=stores.records, now=now)
-    return diversify(rerank(hydrated, question=question, now=now), query.limit), found
+    with stage("retrieve"):
+        found = await retrieve(question, query, stores=stores, serving=serving, now=now, depth=depth)
+        candidates = fuse(found.rankings, terms=len(question.terms), depth=depth, limit=max(FUSED, 2 * query.limit))
+    with stage("hydrate"):
+        hydrated = await hydrate(candidates, filter=query.filter, records=stores.records, now=now)
+        hydrated = await follow(hydrated, question=question, query=query, records=stores.records, now=now)
+    with stage("rerank"):
+        return diversify(rerank(hydrated, question=question, now=now), query.limit), found
 
 
-async def recall(query: Query, *, stores: Stores, serving: AskServing | None, now: datetime) -> Hits:
-    """Answer a question, and say of every answer why it is one."""
+async def recall(
+    query: Query, *, stores: Stores, serving: AskServing | None, now: datetime, trees: Trees | None = None
+) -> Hits:
+    """Answer a question, and say of every answer why it is one. What cites code is compared with the `trees`."""
+    with stage("recall", tenant=query.filter.scope.tenant) as recalling:
+        hits = await _answered(query, stores=stores, serving=serving, now=now, trees=trees)
+        if recalling.is_watched:
+            recalling.note(
+                ids=[str(hit.memory.id) for hit in hits],
+                kinds=[hit.memory.kind for hit in hits],
+                score=hits[0].score if hits else None,
+                similarity=max((hit.similarity for hit in hits if hit.similarity is not None), default=None),
+                degraded=hits.degraded,
+            )
+        return hits
+
+
+async def _answered(
+    query: Query, *, stores: Stores, serving: AskServing | None, now: datetime, trees: Trees | None
+) -> Hits:
     began = time.perf_counter()
     ranked, found = await _ranked(query, stores=stores, serving=serving, now=now)
     answered = found.answered
@@ -41,6 +66,8 @@ async def recall(query: Query, *, stores: Stores, serving: AskServing | None, no
     hits = [_hit(one, scale, explain=query.explain) for one in ranked]
     if query.least_similarity is not None:
         hits = [hit for hit in hits if _alike(hit, query.least_similarity)]
+    cited = await compared([hit.memory for hit in hits], query.filter.scope, trees)
+    hits = [replace(hit, cited=cited[hit.memory.id]) if hit.memory.id in cited else hit for hit in hits]
     return Hits(hits=tuple(hits), degraded=found.degraded, milliseconds=(time.perf_counter() - began) * 1000)
 
 

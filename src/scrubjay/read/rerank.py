@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from heapq import nlargest
 from math import exp, exp2, log2, sqrt
 from typing import Final, NamedTuple
 
@@ -14,6 +15,21 @@ NEIGHBOURS: Final = (0.5, 0.25)
 """What a turn lends of its relevance to the turns one and two places away in its session: half, and half of that.
 
 Measured on LoCoMo, R@10: nothing lent 0.65, half to the next turn 0.71, a quarter to the one after 0.73.
+"""
+
+BACKWARDS: Final = 0.7
+"""The share of it that is lent against the way in which people answer each other.
+
+A person's answer comes after what it answers, so a turn lends fully to what follows. What an assistant says is about
+the turn before it, so that is where it lends fully. Measured on the dev part of the sets, against lending fully both
+ways: R@1 on LoCoMo 0.278 → 0.295, R@10 on BEAM 0.681 → 0.695.
+"""
+
+SESSION: Final = 0.15
+SESSION_TURNS: Final = 2
+"""What a turn gets of the relevance of each of the two best other turns of its session, near or far.
+
+Measured on the dev part of the sets, R@10: on LoCoMo 0.722 → 0.739, on BEAM 0.682 → 0.695.
 """
 
 ASSISTANT: Final = -3.0
@@ -64,7 +80,9 @@ WORDS_SHOWN: Final = 5
 READ: Final = 4_000
 """Characters of a memory that are read for them."""
 
-PARTS: Final = ("relevance", "neighbours", "role", "importance", "recency", "use")
+_NOBODY: Final = (0.0, False)
+
+PARTS: Final = ("relevance", "neighbours", "session", "role", "importance", "recency", "use")
 """What is added up to the total, in this order."""
 
 
@@ -114,10 +132,13 @@ class Ranked(NamedTuple):
         if "words" in signals:
             found = words_found(self.terms, self.memory.content)
             reasons.append(f"words: {', '.join(found[:WORDS_SHOWN])}" if found else "words of the question")
-        if not reasons:
+        if not reasons and "recency_rank" in signals:
             reasons.append("recent")
-        if signals["neighbours"] >= NOTABLE:
+        # What no search found came with the turn that it follows.
+        if signals["neighbours"] >= NOTABLE or not reasons:
             reasons.append("beside other matches")
+        elif signals["session"] >= NOTABLE:
+            reasons.append("in a session of other matches")
         if signals["importance"] >= NOTABLE:
             reasons.append("important")
         if signals["use"] >= NOTABLE:
@@ -134,17 +155,10 @@ def rerank(found: Sequence[tuple[Candidate, Memory]], *, question: Question, now
     if question.is_empty:
         rest = (0.0,) * (len(PARTS) - 1)
         return [_ranked(memory, one, (one.relevance, *rest), question, middle) for one, memory in found]
-    sessions: dict[Scope, dict[int, float]] = {}
-    beside: list[dict[int, float]] = []
-    for candidate, memory in found:
-        turns: dict[int, float] = {}
-        if memory.position is not None and memory.scope.session is not None:
-            turns = sessions.setdefault(memory.scope, turns)
-            turns[memory.position] = candidate.relevance
-        beside.append(turns)
+    sessions = _sessions(found)
     ranked = [
-        _ranked(memory, candidate, _parts(candidate, memory, turns, question, now), question, middle)
-        for (candidate, memory), turns in zip(found, beside, strict=True)
+        _ranked(memory, candidate, _parts(candidate, memory, sessions, question, now), question, middle)
+        for candidate, memory in found
     ]
     ranked.sort(key=_score, reverse=True)
     return ranked
@@ -167,28 +181,68 @@ def _ranked(
     return Ranked(memory, candidate, score, parts, question.terms)
 
 
+class _Session:
+    """The turns of one session that were found."""
+
+    __slots__ = ("best", "turns")
+
+    def __init__(self) -> None:
+        self.turns: dict[int, tuple[float, bool]] = {}
+        """By position: how relevant it is, and whether an assistant said it."""
+        self.best: list[float] = []
+        """The highest relevances, one more than a turn gets something of: it may be among them itself."""
+
+
+def _sessions(found: Sequence[tuple[Candidate, Memory]]) -> dict[Scope, _Session]:
+    sessions: dict[Scope, _Session] = {}
+    for candidate, memory in found:
+        if memory.position is not None and memory.scope.session is not None:
+            session = sessions.setdefault(memory.scope, _Session())
+            session.turns[memory.position] = (max(0.0, candidate.relevance), by_assistant(memory))
+    for session in sessions.values():
+        session.best = nlargest(SESSION_TURNS + 1, (relevance for relevance, _ in session.turns.values()))
+    return sessions
+
+
+def by_assistant(memory: Memory) -> bool:
+    """Whether an assistant said it."""
+    return memory.data.get("role") == "assistant"
+
+
 def _parts(
-    candidate: Candidate, memory: Memory, turns: Mapping[int, float], question: Question, now: datetime
+    candidate: Candidate, memory: Memory, sessions: Mapping[Scope, _Session], question: Question, now: datetime
 ) -> tuple[float, ...]:
-    by_assistant = memory.data.get("role") == "assistant" and not question.asks_assistant
+    neighbours = company = 0.0
+    if memory.position is not None and (session := sessions.get(memory.scope)) and len(session.turns) > 1:
+        neighbours = _neighbours(memory.position, session.turns)
+        company = _company(candidate.relevance, session.best)
     return (
         candidate.relevance,
-        _neighbours(memory.position, turns) if len(turns) > 1 else 0.0,
-        ASSISTANT if by_assistant else 0.0,
+        neighbours,
+        company,
+        ASSISTANT if by_assistant(memory) and not question.asks_assistant else 0.0,
         IMPORTANCE * (memory.importance - 0.5),
         _recency(memory, now),
         familiarity(memory),
     )
 
 
-def _neighbours(position: int | None, turns: Mapping[int, float]) -> float:
-    """What the better turn lends at each distance. A poor one lends nothing, and takes nothing away."""
-    if position is None:
-        return 0.0
+def _neighbours(position: int, turns: Mapping[int, tuple[float, bool]]) -> float:
+    """What the turn that lends more does at each distance. A poor one lends nothing, and takes nothing away."""
     lent = 0.0
     for distance, part in enumerate(NEIGHBOURS, 1):
-        lent += part * max(0.0, turns.get(position - distance, 0.0), turns.get(position + distance, 0.0))
+        before, answered = turns.get(position - distance, _NOBODY)
+        after, answers = turns.get(position + distance, _NOBODY)
+        lent += part * max(before * BACKWARDS if answered else before, after if answers else after * BACKWARDS)
     return lent
+
+
+def _company(relevance: float, best: Sequence[float]) -> float:
+    """What the best other turns of its session add."""
+    others = list(best)
+    if relevance in others:
+        others.remove(relevance)
+    return SESSION * sum(others[:SESSION_TURNS])
 
 
 def _recency(memory: Memory, now: datetime) -> float:

@@ -9,7 +9,8 @@ from uuid import UUID
 
 from scrubjay.errors import EmbedderUnavailable, Unavailable
 from scrubjay.model import Query
-from scrubjay.ports import Match, Serving, Stores
+from scrubjay.ports import Match, Serving, Stores, stage
+from scrubjay.read.nearest import nearest
 from scrubjay.read.understand import Question, opening
 
 if TYPE_CHECKING:
@@ -56,14 +57,17 @@ async def retrieve(
         newest = await stores.records.find(query.filter, now=now, limit=depth)
         return Retrieved(rankings={"recency": [Match(id=memory.id, score=0.0) for memory in newest]})
     by_words, (by_meaning, degraded, answered) = await asyncio.gather(
-        stores.texts.match(question.terms, query.filter, now=now, limit=depth) if question.by_words else _nothing(),
+        _by_words(question, query, stores=stores, now=now, depth=depth),
         _by_meaning(question, query, stores=stores, serving=serving, now=now, depth=depth),
     )
     return Retrieved(rankings={"meaning": by_meaning, "words": by_words}, degraded=degraded, answered=answered)
 
 
-async def _nothing() -> list[Match]:
-    return []
+async def _by_words(question: Question, query: Query, *, stores: Stores, now: datetime, depth: int) -> list[Match]:
+    if not question.by_words:
+        return []
+    with stage("words"):
+        return await stores.texts.match(question.terms, query.filter, now=now, limit=depth)
 
 
 async def _by_meaning(
@@ -86,14 +90,14 @@ async def _by_meaning(
             among = await stores.records.among(query.filter, now=now, limit=MOST_AMONG)
             # Too many to name: ask deeper, and let hydrate apply the rest of the filter.
             depth = depth if among is not None else depth * _WIDER
-        found = await stores.vectors.search(
-            answering.generation.number, vector, query.filter, now=now, limit=depth, among=among
-        )
+        with stage("meaning"):
+            found = await nearest(
+                answering, vector, query.filter, vectors=stores.vectors, now=now, limit=depth, among=among
+            )
     except Unavailable:
         return [], ("vectors",), None
-    if answering.is_fallback:
-        return found, ("embedder",), answering
-    return found, () if answering.is_complete else ("vectors",), answering
+    lacking = {"embedder": answering.is_fallback, "vectors": not found.is_whole}
+    return found.matches, tuple(name for name, lacks in lacking.items() if lacks), answering
 
 
 async def _embedded(question: Question, serving: AskServing) -> "tuple[Serving | None, Matrix | None]":

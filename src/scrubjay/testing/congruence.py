@@ -190,6 +190,8 @@ class _Twins:
                 lambda store, memory=memory: store.neighbours(scope, memory, before=2, after=2),  # type: ignore[misc]  # a default binds it now
                 what=f"neighbours({scope}, {memory})",
             )
+        several = self._some_ids()
+        await self._same(lambda store: store.following(scope, several), what=f"following({scope}, {several})")
 
     async def _count(self) -> None:
         asked, now = self._filter(), self._clock

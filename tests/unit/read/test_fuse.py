@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.ports import Match
-from scrubjay.read.fuse import WORDS, fuse
+from scrubjay.read.fuse import FEW_TERMS, WORDS, fuse
 
 A, B, C, D, E = (UUID(int=number) for number in range(1, 6))
 
@@ -46,6 +46,17 @@ def test_a_ranking_that_tells_its_candidates_apart_decides():
         "words": ranking(a=2.0, b=2.0, c=1.9, d=1.9, e=1.8),
     }
     assert order(flat_words)[0] == E
+
+
+def test_the_words_of_a_long_question_count_less():
+    rankings = {"meaning": ranking(a=0.6, b=0.5, d=0.5, e=0.2, c=0.5), "words": ranking(c=9.0, e=1.0)}
+    assert [order(rankings, terms=terms)[0] for terms in (1, 12 * FEW_TERMS)] == [C, A]
+    held = {
+        terms: next(one.signals for one in fuse(rankings, terms=terms) if one.id == C)
+        for terms in (0, 1, FEW_TERMS, 2 * FEW_TERMS)
+    }
+    assert held[1]["words_weight"] == held[0]["words_weight"] == held[FEW_TERMS]["words_weight"] == WORDS
+    assert held[2 * FEW_TERMS]["words_weight"] == WORDS / 2
 
 
 def test_what_a_complete_ranking_by_words_lacks_has_none_of_them():

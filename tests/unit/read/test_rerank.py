@@ -10,12 +10,14 @@ from scrubjay.model import Filter, Query
 from scrubjay.read.fuse import Candidate
 from scrubjay.read.rerank import (
     ASSISTANT,
+    BACKWARDS,
     EVENT_HALF_LIFE,
     FACT_HALF_LIFE,
     IMPORTANCE,
     MOST_USE,
     NEIGHBOURS,
     RECENCY,
+    SESSION,
     rerank,
     words_found,
 )
@@ -62,6 +64,34 @@ def test_a_turn_lends_to_the_turns_around_it():
     assert signals_of(further, answers)["neighbours"] == NEIGHBOURS[1] * 4
     assert signals_of(far, answers)["neighbours"] == 0
     assert signals_of(answer, answers)["neighbours"] == 0
+
+
+def test_people_answer_what_came_before_and_assistants_are_about_it():
+    lent = {}
+    for who in ({}, {"role": "assistant"}):
+        before, match, after = turn(4), turn(5, data=who), turn(6)
+        answers = ranked(pair(before, 0.0), pair(match, 4.0), pair(after, 0.0))
+        lent[who.get("role")] = [signals_of(one, answers)["neighbours"] for one in (before, after)]
+    full, less = NEIGHBOURS[0] * 4, NEIGHBOURS[0] * 4 * BACKWARDS
+    assert lent == {None: [less, full], "assistant": [full, less]}
+
+
+def test_a_turn_gets_something_of_the_best_others_of_its_session():
+    turns = [turn(10 * place) for place in range(5)]
+    answers = ranked(*(pair(one, relevance) for one, relevance in zip(turns, (4.0, 3.0, 2.0, -1.0, 0.0), strict=True)))
+    added = [signals_of(one, answers)["session"] for one in turns]
+    assert added == pytest.approx([SESSION * two for two in (3 + 2, 4 + 2, 4 + 3, 4 + 3, 4 + 3)])
+
+
+def test_a_turn_alone_in_its_session_gets_nothing_from_it():
+    alone, elsewhere, nowhere = turn(1), turn(2, session="s2"), a_memory("No session")
+    answers = ranked(pair(alone, 3.0), pair(elsewhere, 4.0), pair(nowhere, 5.0))
+    assert [signals_of(one, answers)["session"] for one in (alone, elsewhere, nowhere)] == [0, 0, 0]
+
+
+def test_two_versions_of_one_turn_are_no_trouble():
+    answers = ranked(pair(turn(1), 4.0), pair(turn(1), 3.0), pair(turn(2), 1.0))
+    assert len(answers) == 3
 
 
 def test_a_poor_neighbour_takes_nothing_away():
@@ -123,7 +153,7 @@ def test_the_newest_stay_first_when_nothing_is_asked_for():
 def test_the_parts_add_up_and_the_signals_of_the_retrievers_are_kept():
     memory = a_memory(importance=0.9, uses=5)
     signals = ranked(pair(memory, 1.5, meaning=0.7, meaning_rank=1))[0].signals
-    parts = ("relevance", "neighbours", "role", "importance", "recency", "use")
+    parts = ("relevance", "neighbours", "session", "role", "importance", "recency", "use")
     assert signals["total"] == pytest.approx(sum(signals[part] for part in parts))
     assert signals["meaning"] == 0.7
 
@@ -150,6 +180,10 @@ def test_why_says_what_mattered():
 def test_why_speaks_of_neighbours():
     answers = ranked(pair(turn(1), 4.0, meaning=0.8), pair(turn(2), 0.5, meaning=0.3))
     assert answers[1].why == "close in meaning (0.30) · beside other matches"
+    far = ranked(pair(turn(1), 4.0, meaning=0.8), pair(turn(20), 0.5, meaning=0.3))
+    assert far[1].why == "close in meaning (0.30) · in a session of other matches"
+    unseen = ranked(pair(turn(1), 0.1, meaning=0.8), pair(turn(2), -0.5))
+    assert unseen[1].why == "beside other matches"
 
 
 def test_words_are_found_in_their_other_forms():

@@ -1,4 +1,4 @@
-"""Reading: get, find, scan, among, count, versions and neighbours; their order and their limits."""
+"""Reading: get, find, scan, among, count, versions, neighbours and following; their order and their limits."""
 
 from uuid import UUID
 
@@ -212,6 +212,24 @@ class FindingSuite:
     async def test_without_a_session_there_are_no_neighbours(self, store: Records) -> None:
         stored = await told(store, *some_memories(3))
         assert await store.neighbours(a_scope(), stored[1], before=5, after=5) == []
+
+    async def test_following_are_those_at_the_next_position(self, store: Records) -> None:
+        talk = a_scope(session="s-1")
+        said = await told(store, *some_memories(6, kind="message", scope=talk))
+        elsewhere = await told(store, *some_memories(3, kind="message", scope=a_scope(session="s-2")))
+        asked = [said[3].id, said[0].id, elsewhere[1].id, said[0].id, said[5].id, new_id()]
+        assert await store.following(a_scope(), asked) == [said[1], said[4], elsewhere[2]]
+        assert await store.following(a_scope(), []) == []
+
+    async def test_following_leaves_out_what_is_not_believed_and_looks_no_further(self, store: Records) -> None:
+        talk = a_scope(session="s-1")
+        said = await told(store, *some_memories(4, kind="message", scope=talk))
+        await store.close(talk, [said[1].id], at=NOW, because="forgotten")
+        assert await store.following(talk, [said[0].id, said[1].id]) == [said[2]]
+
+    async def test_without_a_session_nothing_follows(self, store: Records) -> None:
+        stored = await told(store, *some_memories(3))
+        assert await store.following(a_scope(), ids_of(stored)) == []
 
     async def test_shutting_twice_is_safe(self, store: Records) -> None:
         await store.shut()

@@ -65,6 +65,7 @@ class IsolationSuite:
     async def test_neighbours(self, store: Records, stranger: str) -> None:
         theirs = await self.their_memories(store)
         assert await store.neighbours(STRANGERS[stranger], theirs[1], before=9, after=9) == []
+        assert await store.following(STRANGERS[stranger], [one.id for one in theirs]) == []
 
     @for_every_stranger
     async def test_close_adjust_touch_and_purge(self, store: Records, stranger: str) -> None:

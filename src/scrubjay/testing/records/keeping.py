@@ -1,12 +1,13 @@
 """Changing what is kept: close, adjust, touch, derived, purge, and the marks that say what is indexed."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model import Filter, Scope, new_id
-from scrubjay.ports import WORDS_ONLY, Records
+from scrubjay.ports import SILENT, WORDS_ONLY, Records
 from scrubjay.testing.values import DAY, HOUR, NOW, a_memory, a_scope, all_rows, replace_by_key, some_memories, told
 
 HERE = Filter(scope=a_scope())
@@ -31,6 +32,12 @@ class KeepingSuite:
         [closed] = await store.close(a_scope(), [stored.id], at=NOW, because="first")
         assert await store.close(a_scope(), [stored.id], at=NOW + DAY, because="second") == []
         assert await store.get(a_scope(), [stored.id]) == [closed]
+
+    async def test_of_several_who_close_one_at_once_one_gets_it(self, store: Records) -> None:
+        stored = await told(store, *some_memories(5))
+        for memory in stored:
+            closing = (store.close(a_scope(), [memory.id], at=NOW, because=str(place)) for place in range(6))
+            assert sum(map(len, await asyncio.gather(*closing))) == 1
 
     async def test_what_was_closed_may_be_told_again(self, store: Records) -> None:
         [stored] = await told(store, a_memory(key="k"))
@@ -202,6 +209,15 @@ class KeepingSuite:
             assert await store.backlog(generation) == 1
         assert await store.unmark(WORDS_ONLY) == 1
         assert await store.backlog(1) == 2
+
+    async def test_what_is_silent_waits_for_nothing_and_stays_so(self, store: Records) -> None:
+        told_so, marked, heard = some_memories(3)
+        await told(store, replace(told_so, generation=SILENT), marked, heard)
+        await store.mark([marked.id], SILENT)
+        assert await store.unmark(WORDS_ONLY) == 0
+        for generation in (1, 7):
+            assert [memory.id for memory in await store.pending(generation, limit=9)] == [heard.id]
+            assert await store.backlog(generation) == 1
 
     async def test_unmark_clears_one_generation(self, store: Records) -> None:
         stored = await told(store, *(a_memory(scope=a_scope(tenant=f"t-{place}")) for place in range(4)))
