@@ -28,7 +28,7 @@ from scrubjay.model.checks import check_flag, check_fraction, check_several, che
 from scrubjay.model.context import SHAPE_KEY, SHAPE_KIND, ContextShape, Form, Section, shape_from
 from scrubjay.model.query import check_listed
 from scrubjay.parts import Parts
-from scrubjay.ports import Handler
+from scrubjay.ports import Handler, Trees
 from scrubjay.read.context import context, shape_of
 from scrubjay.read.narrow import Narrow, filter_of, places
 from scrubjay.read.recall import recall
@@ -170,7 +170,7 @@ class Core:
             explain=explain,
         )
         parts = self.parts
-        hits = await recall(asked, stores=parts.stores, serving=parts.serving, now=parts.clock(), trees=parts.trees)
+        hits = await recall(asked, stores=parts.stores, serving=parts.serving, now=parts.clock(), trees=self._trees)
         if touch:
             self.parts.uses.count(asked.filter.scope, [hit.memory.id for hit in hits])
         return hits
@@ -199,7 +199,7 @@ class Core:
             working=self.parts.working if self.parts.working_source != "records" else None,
             tokens=self.parts.tokens(),
             now=self.parts.clock(),
-            trees=self.parts.trees,
+            trees=self._trees,
         )
         self.parts.uses.count(asked.filter.scope, [item.memory.id for item in assembled.items])
         return assembled
@@ -323,6 +323,12 @@ class Core:
         return await self.parts.stores.records.find(
             self.filtered(narrow, "holds"), now=self.parts.clock(), limit=limit, order=order, after=known
         )
+
+    @property
+    def _trees(self) -> Trees | None:
+        """Who compares cited code with this machine's disk; None for callers that have no business there."""
+        # A memory names the folder of its repository, and whoever may write can name any folder.
+        return self.parts.trees if self.caller.is_here else None
 
     def scoped(self, where: Where, *, named: bool = True) -> Scope:
         """The scope that these keywords name, inside the caller's bounds. Raises Closed when the memory is."""

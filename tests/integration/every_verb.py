@@ -7,7 +7,10 @@ from scrubjay.service import Scrubjay
 
 OF_THE_INSTALLATION = {
     *("start", "close", "for_tenant", "check", "examine", "health", "reindex", "rollback", "sweep", "stats"),
+    *("narrowed", "for_caller", "access.authenticate", "access.wants_keys", "access.spend"),
     *("work.status", "work.restore_archive", "work.run"),
+    *("vectors.status", "vectors.rebuild", "vectors.mirror"),
+    *("encryption.status", "encryption.rotate"),
 }
 """Verbs of whoever runs it all: they take no scope, and speak of counts and of health."""
 
@@ -20,7 +23,8 @@ _ELSEWHERE = {"workspace"}
 def verbs_of(jay):
     """Every verb by its dotted name: those of the core, and those of each memory."""
     found = {}
-    memories = [name for name, kind in inspect.getmembers(Scrubjay) if isinstance(kind, property) and name != "tenant"]
+    properties = [name for name, kind in inspect.getmembers(Scrubjay) if isinstance(kind, property)]
+    memories = [name for name in properties if name != "tenant" and not name.startswith("_")]
     for prefix, verbs in [
         ("", jay),
         *((f"{name}.", getattr(jay, name)) for name in memories if name not in _ELSEWHERE),

@@ -13,7 +13,8 @@ from every_verb import verbs_of
 from test_isolation import MARK, Owned, answer_of, calls_of, lines_with, texts_in
 
 from scrubjay.errors import Forbidden, InvalidInput, NotFound
-from scrubjay.model.access import Bounds, bounds_of
+from scrubjay.model.access import Bounds, Caller, bounds_of
+from scrubjay.model.citations import hash_of
 
 BOUND = {
     "to another user": {"users": ["bob"]},
@@ -153,3 +154,24 @@ async def test_a_caller_bound_to_one_agent_reaches_no_other(new_setup):
             await call
     assert await narrowed.agents.list() == []
     assert not await narrowed.recall("plan the day")
+
+
+async def test_the_holder_of_a_key_learns_nothing_of_the_disk(new_setup, tmp_path):
+    jay = await new_setup("sqlite").open()
+    secret = tmp_path / "etc"
+    secret.mkdir()
+    (secret / "hostname").write_text("raven\n")
+    caller = jay.for_caller(Caller(key="sj1"))
+    await caller.remember("repository", kind="repository", key="repository", data={"root": str(secret)}, project="trap")
+    cite = {"path": "hostname", "start": 1, "stop": 1, "hash": hash_of("raven")}
+    guess = await caller.remember("It is called raven", data={"cites": [cite]}, project="trap")
+    stored = await caller.workspace.store_completion(
+        repo_path=secret, goal="guess", status="succeeded", files={"hostname": "raven\n"}, artifact="hostname"
+    )
+    assert [one.state for one in await jay.workspace.check(guess.id, project="trap")] == ["fresh"]
+    assert await caller.workspace.check(guess.id, project="trap") == ()
+    assert [hit.cited for hit in await caller.recall("called", project="trap", kinds=["note"])] == [()]
+    assert [hit.cited for hit in await caller.workspace.recall("called", project="trap", kinds=["note"])] == [()]
+    detail = await caller.workspace.get(stored.id)
+    assert ([one.state for one in detail.files], detail.artifact.exists) == (["unknown"], None)
+    assert [one.state for one in (await jay.workspace.get(stored.id)).files] == ["fresh"]

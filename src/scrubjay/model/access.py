@@ -196,6 +196,11 @@ class Caller:
     request: str = ""
     """The id of the HTTP request, if it is one."""
 
+    @property
+    def is_here(self) -> bool:
+        """Whether it may look at the disk of this machine. The holder of a key is elsewhere, whatever it may write."""
+        return self.key is None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditEntry:

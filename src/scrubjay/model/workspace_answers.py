@@ -9,8 +9,8 @@ from uuid import UUID
 from scrubjay.model.scope import Scope
 from scrubjay.model.workspace import Completion, CompletionFile
 
-FileState: TypeAlias = Literal["fresh", "changed", "missing"]
-"""Whether the working tree still has a file as it was when the job was done."""
+FileState: TypeAlias = Literal["fresh", "changed", "missing", "unknown"]
+"""Whether the working tree still has a file as it was when the job was done; `unknown` to the holder of a key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,8 @@ class Artifact:
     """As it was kept, relative to the working tree."""
     location: str
     """Where that is on this machine."""
-    exists: bool
+    exists: bool | None
+    """None when the caller may not look there: the holder of a key may not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from scrubjay.model.workspace_answers import (
     WorkspaceStats,
 )
 
-_STATES = {"fresh": "green", "changed": "yellow", "missing": "red"}
+_STATES = {"fresh": "green", "changed": "yellow", "missing": "red", "unknown": "dim"}
 
 
 def completion(one: Completion) -> dict[str, Json]:
@@ -121,7 +121,7 @@ def detail_view(found: CompletionDetail) -> RenderableType:
     about = (("repository", told.repo), ("task", told.task_id), ("language", told.language), ("model", told.model))
     more = (("mode", told.mode), ("session", told.session_id), ("tests", str(told.tests) if told.tests else None))
     artifacts = [
-        Text(f"{name}  {visible(one.location)}{'' if one.exists else '  (gone)'}", style=views.BACKGROUND)
+        Text(f"{name}  {visible(one.location)}{'  (gone)' if one.exists is False else ''}", style=views.BACKGROUND)
         for name, one in (("artifact", found.artifact), ("zip", found.zip))
         if one is not None
     ]

@@ -22,7 +22,8 @@ async def detail_of(core: Core, memory: Memory) -> CompletionDetail:
     hashes = list(dict.fromkeys(file.blob for file in completion.files if file.blob is not None))
     texts = await core.parts.stores.blobs.get(memory.scope, hashes) if hashes else {}
     root = Path(completion.root or completion.repo)
-    states, artifact, zipped = await asyncio.to_thread(_looked_up, root, completion)
+    looked_up = _looked_up if core.caller.is_here else _not_looked_up
+    states, artifact, zipped = await asyncio.to_thread(looked_up, root, completion)
     return CompletionDetail(
         id=memory.id,
         scope=memory.scope,
@@ -52,6 +53,12 @@ def _looked_up(root: Path, completion: Completion) -> tuple[list[FileState], Art
     return states, _artifact(root, completion.artifact), _artifact(root, completion.zip)
 
 
+def _not_looked_up(root: Path, completion: Completion) -> tuple[list[FileState], Artifact | None, Artifact | None]:
+    """What can be said without looking: whoever stored the completion chose the folder, which may be any."""
+    states: list[FileState] = ["unknown" for _ in completion.files]
+    return states, _named(root, completion.artifact), _named(root, completion.zip)
+
+
 def state_of(root: Path, file: CompletionFile) -> FileState:
     """Whether the working tree still has this file, byte for byte."""
     if not is_inside(file.path):
@@ -72,3 +79,7 @@ def _artifact(root: Path, path: str | None) -> Artifact | None:
         return None
     location = Path(os.path.normpath(root / path))
     return Artifact(path=path, location=str(location), exists=location.exists())
+
+
+def _named(root: Path, path: str | None) -> Artifact | None:
+    return Artifact(path=path, location=os.path.normpath(root / path), exists=None) if path is not None else None

@@ -116,7 +116,8 @@ class Code(Room):
         """Compare what one memory cites with the working tree. Empty when it cites nothing, or the tree is not here."""
         self._check_enabled()
         memory = await self._core.get(id, **where)
-        return (await trees_of(self._core).compare(self._core.scoped(where), [memory]))[0]
+        scope = self._core.scoped(where)
+        return (await trees_of(self._core).compare(scope, [memory]))[0] if self._core.caller.is_here else ()
 
     # Files that matter
 
