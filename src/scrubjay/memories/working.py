@@ -21,6 +21,7 @@ from scrubjay.model.working import (
     check_life,
     check_session,
 )
+from scrubjay.ports import stage
 from scrubjay.read.tail import cost, tail
 from scrubjay.write.prepare import Telling
 from scrubjay.write.redact import redacted
@@ -59,7 +60,8 @@ class WorkingMemory:
         are_many = isinstance(messages, Iterable) and not isinstance(messages, str | Mapping)
         given = list(cast("Iterable[Said]", messages)) if are_many else [messages]
         said = [self._message(place if len(given) > 1 else None, one, role, name) for place, one in enumerate(given)]
-        return await self._store.append(scope, said, ttl=self._life(ttl), now=self._core.parts.clock())
+        with stage("append", tenant=scope.tenant, messages=len(said)):
+            return await self._store.append(scope, said, ttl=self._life(ttl), now=self._core.parts.clock())
 
     async def recent(
         self,

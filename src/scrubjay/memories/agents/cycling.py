@@ -198,7 +198,7 @@ class Cycling(Keeping):
         steps = await self._taken(scope, newest)
         if status == "completed":
             steps.check_complete()
-        beyond = proposal_key(newest.index, len(steps.steps) + 1)
+        beyond = proposal_key(newest.index, steps.last + 1)
         rests_on = {cycle_key(newest.index): still(newest), beyond: nothing_beside(row)}
         closing = cycle_row(self._core, scope, ended)
         return Cycle.of(await take(self._core, closing, instead_of(newest.id), rests_on=rests_on))
@@ -246,7 +246,7 @@ class Cycling(Keeping):
 
     async def _taken(self, scope: Scope, cycle: Cycle) -> "_Steps":
         """What was done in the cycle so far."""
-        return _Steps(cycle, await self._steps(scope, cycle.index))
+        return _Steps(cycle, *await self._course(scope, cycle.index))
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,13 +255,15 @@ class _Steps:
 
     cycle: Cycle
     steps: tuple[ActionStep, ...]
+    last: int
+    """The highest number of a step, also of one whose proposal was forgotten."""
 
     def following(self) -> int:
         """The number of the next step. Raises Conflict while a step waits for its result."""
         self.check_complete()
-        if len(self.steps) >= MOST_STEPS:
+        if self.last >= MOST_STEPS:
             raise Conflict(f"cycle {self.cycle.index} has {MOST_STEPS:,} steps, the most: end it, and begin another")
-        return len(self.steps) + 1
+        return self.last + 1
 
     def waiting(self) -> int:
         """The number of the step that waits for its result. Raises Conflict when there is not just one."""

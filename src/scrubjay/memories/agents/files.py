@@ -33,7 +33,7 @@ _Sized = TypeVar("_Sized", Found, WorkspaceFile)
 
 MOST_LISTED: Final = 1_000
 TRIES: Final = 5
-"""How often a number is sought while others take snapshots of the same agent."""
+"""How often a number is sought while others take snapshots of the same agent, and files are kept that others delete."""
 
 _ROOM: Final = 16 * 1024 * 1024
 """Bytes of contents that are in memory at one time, or one file when it is larger."""
@@ -193,13 +193,21 @@ class Filing(Room):
         """Let the record hold every content: those that are there already, and the others, read once more."""
         blobs = self._core.parts.stores.blobs
         by_hash = {one.hash: one for one in found}
-        missing = set(await blobs.missing(scope, list(by_hash)))
-        try:
-            await blobs.hold(scope, owner, [one for one in by_hash if one not in missing])
-        except NotFound:
-            missing = set(by_hash)  # The last one who held it let it go just now.
-        for some in _batches([one for one in by_hash.values() if one.hash in missing]):
-            await blobs.keep(scope, owner, await asyncio.to_thread(_contents, some, before))
+        lacking = by_hash
+        for _ in range(TRIES):
+            missing = set(await blobs.missing(scope, list(lacking)))
+            try:
+                await blobs.hold(scope, owner, [one for one in lacking if one not in missing])
+            except NotFound:
+                missing = set(lacking)  # The last one who held it let it go just now.
+            for some in _batches([one for one in lacking.values() if one.hash in missing]):
+                await blobs.keep(scope, owner, await asyncio.to_thread(_contents, some, before))
+            # When this takes long, whoever tidies up takes files that no record holds yet for left behind.
+            held = set((await blobs.held(scope, [owner])).get(owner, ()))
+            lacking = {name: one for name, one in by_hash.items() if name not in held}
+            if not lacking:
+                return
+        raise Conflict("somebody deletes files all the time while the snapshot is taken: take it again after that")
 
     def _draft(self, scope: Scope, made: Snapshot, gone: dict[str, int]) -> Memory:
         data: dict[str, Json] = {**made.data, **({_GONE: cast("Json", gone)} if gone else {})}

@@ -45,12 +45,14 @@ class Resuming(Cycling):
         known = await self._agent(scope)
         newest, last = await self._ends(scope)
         cycle = newest if newest is not None and newest.is_open else None
+        steps, last_step = await self._course(scope, cycle.index) if cycle is not None else ((), 0)
         snapshot = await self._snapshot_at(scope)
         return Resumption(
             agent=known,
             last=last,
             cycle=cycle,
-            steps=await self._steps(scope, cycle.index) if cycle is not None else (),
+            steps=steps,
+            last_step=last_step,
             snapshot=snapshot,
             pending=await self._pending(scope, snapshot),
             state=newest.state if newest is not None else {},

@@ -119,11 +119,16 @@ class Room:
 
     async def _steps(self, scope: Scope, cycle: int) -> tuple[ActionStep, ...]:
         """The proposals of a cycle in order, each with its result if it has one."""
+        return (await self._course(scope, cycle))[0]
+
+    async def _course(self, scope: Scope, cycle: int) -> tuple[tuple[ActionStep, ...], int]:
+        """The steps of a cycle, and the highest number of one: a result may outlive its proposal."""
         proposals = [ActionProposal.of(one) for one in await self._keyed(scope, PROPOSAL_KIND, proposal_key(cycle))]
         results = [ActionResult.of(one) for one in await self._keyed(scope, RESULT_KIND, result_key(cycle))]
         known = {result.step: result for result in results}
         ordered = sorted(proposals, key=lambda proposal: proposal.step)
-        return tuple(ActionStep(proposal=proposal, result=known.get(proposal.step)) for proposal in ordered)
+        steps = tuple(ActionStep(proposal=proposal, result=known.get(proposal.step)) for proposal in ordered)
+        return steps, max((*(proposal.step for proposal in proposals), *known), default=0)
 
     async def _keyed(self, scope: Scope, kind: str, prefix: str) -> list[Memory]:
         parts = self._core.parts

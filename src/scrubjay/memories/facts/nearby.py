@@ -14,6 +14,7 @@ from scrubjay.model import Filter, Memory
 from scrubjay.model.facts import FACT_KINDS
 from scrubjay.model.words import terms_of
 from scrubjay.ports import Calibrated, Serving
+from scrubjay.read.nearest import nearest
 from scrubjay.read.understand import opening
 
 if TYPE_CHECKING:
@@ -40,7 +41,9 @@ async def nearby(core: Core, drafts: Sequence[Memory]) -> list[list[Neighbour]]:
     asked = [draft for draft in drafts if _is_compared(draft)]
     if not asked:
         return [[] for _ in drafts]
-    serving = await _serving(core)
+    # What must not be read off a vector is not shown to a model either: then words have to do.
+    may_be_embedded = len(core.parts.index.quiet.loud(asked)) == len(asked)
+    serving = await _serving(core) if may_be_embedded else None
     vectors = await _embedded(serving, [draft.content for draft in asked])
     now = core.parts.clock()
     found = await asyncio.gather(
@@ -89,9 +92,8 @@ async def _stored(
     cosines: dict[object, float] = {}
     if serving is not None and vector is not None:
         try:
-            number = serving.generation.number
-            matches = await stores.vectors.search(number, vector, here, now=now, limit=BY_MEANING)
-            cosines = {match.id: match.score for match in matches}
+            found = await nearest(serving, vector, here, vectors=stores.vectors, now=now, limit=BY_MEANING)
+            cosines = {match.id: match.score for match in found.matches}
         except Unavailable:
             vector = None
     ids = list(dict.fromkeys([*cosines, *(match.id for match in by_words)]))

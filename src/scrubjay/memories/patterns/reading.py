@@ -13,7 +13,7 @@ from scrubjay.core import Core
 from scrubjay.errors import InvalidInput
 from scrubjay.model import Filter, Memory, Reach, Scope
 from scrubjay.model.tasks import TASK_KIND, Execution
-from scrubjay.write.remember import Writer
+from scrubjay.write.index import Index
 
 if TYPE_CHECKING:
     from scrubjay.memories.learning.history import History
@@ -146,9 +146,9 @@ def _add(history: "History", memories: Sequence[Memory]) -> None:
         history.add(memory.id, execution, memory.valid_from)
 
 
-_shared: WeakKeyDictionary[Writer, Places] = WeakKeyDictionary()
+_shared: WeakKeyDictionary[Index, Places] = WeakKeyDictionary()
 
 
 def places_of(core: Core) -> Places:
     """The places of these stores: the same for everybody who was made with them, and gone with them."""
-    return _shared.setdefault(core.parts.writer, Places())
+    return _shared.setdefault(core.parts.index, Places())

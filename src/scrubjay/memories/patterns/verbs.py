@@ -202,7 +202,7 @@ class Patterns:
         check_content(description)
         from scrubjay.memories.patterns.forecasting import predicted  # noqa: PLC0415 -- brings NumPy
 
-        check_flag("across_projects", across_projects)
+        self._check_across(across_projects=across_projects)
         which = Which(scope=self._core.scoped(where), reach="sees", across_projects=across_projects)
         forecaster = await places_of(self._core).forecasters.get(self._core, which)
         return await asyncio.to_thread(
@@ -235,10 +235,15 @@ class Patterns:
 
     def _which(self, where: Where, *, across_projects: bool, own_user: bool = False) -> Which:
         scope = self._core.scoped(where)
-        check_flag("across_projects", across_projects)
+        self._check_across(across_projects=across_projects)
         if across_projects and scope.project is not None:
             raise InvalidInput(f"across_projects is true and project is {scope.project!r}: leave one of them out")
         return Which(scope=scope, reach="holds", across_projects=across_projects, own_user=own_user)
+
+    def _check_across(self, *, across_projects: bool) -> None:
+        check_flag("across_projects", across_projects)
+        if across_projects:
+            self._core.caller.bounds.check_none("across_projects")
 
     async def _keep(self, tellings: Sequence[Telling], scope: Scope) -> list[Remembered]:
         """Store what was learned, as new versions where it says something new, and announce these."""

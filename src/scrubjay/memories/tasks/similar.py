@@ -15,6 +15,7 @@ from scrubjay.model.checks import check_flag, check_fraction, check_whole, shown
 from scrubjay.model.similar import SIMILAR_MODES, Credit, SimilarMode, SimilarTask, SimilarTasks
 from scrubjay.model.tasks import MEMORY_TYPES, TASK_KIND, Execution, MemoryType
 from scrubjay.ports import Calibrated, Serving
+from scrubjay.read.nearest import nearest
 from scrubjay.read.recall import recall
 from scrubjay.read.understand import opening
 
@@ -182,12 +183,11 @@ async def _cosines(
     text = opening(description.strip(), window=embedder.window, count=embedder.count)
     try:
         vector = (await embedder.embed([text], question=True))[0]
-        matches = await core.parts.stores.vectors.search(
-            serving.generation.number, vector, filter, now=core.parts.clock(), limit=len(ids), among=ids
-        )
+        vectors, now = core.parts.stores.vectors, core.parts.clock()
+        found = await nearest(serving, vector, filter, vectors=vectors, now=now, limit=len(ids), among=ids)
     except Unavailable:
         return {}
-    return {match.id: match.score for match in matches}
+    return {match.id: match.score for match in found.matches}
 
 
 def _scale(serving: Serving) -> Callable[[float], float]:

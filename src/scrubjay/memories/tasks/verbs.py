@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
-from itertools import islice
 from typing import Final, Unpack
 
 from scrubjay.core import Core
@@ -20,6 +19,7 @@ from scrubjay.model.context import MOST_BUDGET
 from scrubjay.model.patterns import PATTERN_KIND
 from scrubjay.model.similar import REUSE_OUTCOMES, Credit, ReuseOutcome, SimilarMode, SimilarTasks, TaskContext, Used
 from scrubjay.model.tasks import ImportReport, MemoryType, RejectedLine, error_text
+from scrubjay.write.lines import Lines, batches, numbered
 from scrubjay.write.remember import BATCH
 
 Progress = Callable[[int], None]
@@ -88,18 +88,16 @@ class Tasks:
         return done
 
     async def import_lines(
-        self, lines: Iterable[str], *, progress: Progress | None = None, **where: Unpack[Where]
+        self, lines: Lines, *, progress: Progress | None = None, **where: Unpack[Where]
     ) -> ImportReport:
         """Remember executions from lines of JSON. A line that cannot be one is reported and left out, all of it.
 
         Safe to repeat: what is known already is left alone.
         """
         scope, parts = self._core.scoped(where), self._core.parts
-        check_several("lines", lines)
-        numbered = ((number, line) for number, line in enumerate(lines, 1) if not isinstance(line, str) or line.strip())
         counts = {"stored": 0, "unchanged": 0, "superseded": 0}
         rejected: list[RejectedLine] = []
-        while batch := list(islice(numbered, BATCH)):
+        async for batch in batches(numbered(lines), BATCH):
             drafts, wrong = read_lines(batch, scope, now=parts.clock(), redactor=parts.redactor)
             rejected += wrong
             for one in await parts.writer.write(drafts, settled) if drafts else ():
