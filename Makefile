@@ -8,7 +8,7 @@ export PYTHON
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test lint format types unit integration conformance migrations doors house demo bench-core \
-        bench-learning bench-distill bench-backends bench-workspace services fetch ingest reference model docs-svg notebook constraints hooks clean
+        bench-learning bench-distill bench-backends bench-workspace bench-http bench-recall services fetch ingest reference model docs-svg notebook constraints hooks clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,11 +89,17 @@ bench-workspace: setup ## Measure code memory (DATA=folder with the data sets, R
 bench-distill: setup ## Measure what summaries keep (DATA=folder with the data sets)
 	$(BIN)/python benchmarks/distill/run.py --data $(DATA)
 
+bench-recall: setup ## Measure how well recall finds what it should (DATA=folder with the data sets)
+	$(BIN)/python benchmarks/recall/run.py --data $(DATA)
+
 bench-core: setup ## Measure what the core claims
 	$(BIN)/python benchmarks/core/run.py
 
 bench-backends: setup ## Measure every profile with the same memories and questions
 	$(BIN)/python benchmarks/backends/run.py
+
+bench-http: setup ## Measure the service under load, beside the library
+	$(BIN)/python benchmarks/http/run.py
 
 model: setup ## Make the bundled embedding model again from its published weights
 	$(BIN)/python -m venv .cache/minilm

@@ -1,15 +1,23 @@
-"""Write the pages that follow from the code: docs/reference/settings.md, docs/reference/errors.md and .env.example."""
+"""Write the pages that follow from the code: settings, errors, metrics and MCP in docs/reference, and .env.example."""
 
 import inspect
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from scrubjay import errors
+from scrubjay.backends.telemetry.metrics import ASKED, COUNTED, Declared
+from scrubjay.doors.http.app import application
+from scrubjay.doors.mcp.asked import Place
+from scrubjay.doors.mcp.offered import INSTRUCTIONS, MEMORY_URI, PROMPTS, STANDING_URI
+from scrubjay.doors.mcp.tools import TOOLS
 from scrubjay.errors import ScrubjayError
-from scrubjay.settings import Settings
+from scrubjay.model.work import STEPS
+from scrubjay.settings import Settings, read_settings
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = "<!-- Written by `make reference` from the code. -->"
@@ -67,9 +75,121 @@ def errors_page() -> str:
     return "\n".join([*lines, ""])
 
 
+def metrics_page() -> str:
+    """Every metric with its kind and its labels; those of the steps of consolidation as one row for all."""
+    return "\n".join(
+        [
+            GENERATED,
+            "",
+            "# Metrics",
+            "",
+            "What `GET /metrics` tells Prometheus. [Monitor](../howto/monitor.md) says how to use it.",
+            "",
+            "## Counted as things happen",
+            "",
+            "Over all processes of one `scrubjay serve`, since it started. A `kind` that is not one of Scrubjay's own",
+            "is `other`. With `SCRUBJAY_METRICS_TENANT`, those marked * have a label `tenant` as well.",
+            "",
+            *_metrics_table(COUNTED),
+            "",
+            "## Asked of the stores",
+            "",
+            "When somebody looks: the same whichever process or machine answers. What is not known is left out. `STEP`",
+            f"is one of {', '.join(STEPS)}, whichever worker took it.",
+            "",
+            *_metrics_table([one for one in ASKED if "_drain_" in one.name or not _is_of_a_step(one)]),
+            "",
+        ]
+    )
+
+
+def _is_of_a_step(declared: Declared) -> bool:
+    return any(declared.name.startswith(f"scrubjay_work_{step}_") for step in STEPS)
+
+
+def _metrics_table(declared: Iterable[Declared]) -> list[str]:
+    rows = ["| metric | kind | labels | what it tells |", "|---|---|---|---|"]
+    for one in declared:
+        shown = one.name.replace("_drain_", "_STEP_") if _is_of_a_step(one) else one.name
+        tells = re.sub(r"\bdrain\b", "the step", one.tells) if _is_of_a_step(one) else one.tells
+        mark = "*" if one.of_tenant else ""
+        labels = ", ".join(f"`{label}`" for label in one.labels)
+        rows.append(f"| `{shown}`{mark} | {one.kind} | {labels} | {in_table(tells)} |")
+    return rows
+
+
+def mcp_page() -> str:
+    """Every tool, prompt and resource of `scrubjay mcp`, as an agent reads it."""
+    lines = [
+        GENERATED,
+        "",
+        "# MCP",
+        "",
+        "What `scrubjay mcp` offers to agents. [How to set it up](../howto/use-with-claude-code.md).",
+        "",
+        "Every tool also takes a place: `user`, `project`, `agent`, `session` and `workflow`. What is left out is as",
+        "the server was started, and `*` leaves a name open. A tool answers in words, and as structured content with a",
+        "schema. What goes wrong is an answer too, marked as an error: the field, the value and the remedy.",
+        "",
+        "## Tools",
+    ]
+    for tool in TOOLS.values():
+        kind = "reads" if tool.reads else "forgets" if tool.destroys else "stores"
+        lines += ["", f"### `{tool.name}`: {kind}", "", tool.description, "", "| argument | |", "|---|---|"]
+        own = {name: field for name, field in tool.asks.model_fields.items() if name not in Place.model_fields}
+        for name, field in own.items():
+            needed = " **Needed.**" if field.is_required() else ""
+            lines.append(f"| `{name}` | {in_table(field.description or '')}{needed} |")
+    lines += ["", "## Prompts", "", "| prompt | takes | |", "|---|---|---|"]
+    for prompt in PROMPTS.values():
+        takes = ", ".join(f"`{one.name}`" for one in prompt.arguments)
+        lines.append(f"| `{prompt.name}` | {takes} | {in_table(prompt.description)} |")
+    lines += [
+        "",
+        "## Resources",
+        "",
+        "| address | |",
+        "|---|---|",
+        f"| `{STANDING_URI}` | Standing instructions, rules and preferences, and what happened last, as Markdown. |",
+        f"| `{MEMORY_URI}` | One memory in full, in whatever state it is, as JSON. |",
+        "",
+        "## What the server tells an agent first",
+        "",
+        *(f"> {line}".rstrip() for line in INSTRUCTIONS.splitlines()),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def routes_page() -> str:
+    """Every route of the service with its verb, by memory, in the order of the OpenAPI document."""
+    with TemporaryDirectory() as home:
+        document = application(read_settings(home=Path(home), embedder="none")).openapi()
+    rows: dict[str, list[str]] = {}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            verb = f"`{operation['x-verb']}`" if "x-verb" in operation else ""
+            shown = f"| `{method.upper()} {path}` | {verb} | {in_table(operation['summary'])} |"
+            rows.setdefault(operation["tags"][0], []).append(shown)
+    lines = [
+        GENERATED,
+        "",
+        "# Every route",
+        "",
+        "By memory, each with the verb of the [library](library.md) that it is. What all have in common is said in",
+        "[HTTP](http.md); bodies, answers and examples are in `/docs` of a running service.",
+    ]
+    for tag, found in rows.items():
+        lines += ["", f"## {tag.capitalize()}", "", "| route | verb | what it does |", "|---|---|---|", *found]
+    return "\n".join([*lines, ""])
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/settings.md": settings_page,
+    "docs/reference/mcp.md": mcp_page,
     "docs/reference/errors.md": errors_page,
+    "docs/reference/http-routes.md": routes_page,
+    "docs/reference/metrics.md": metrics_page,
     ".env.example": environment_example,
 }
 

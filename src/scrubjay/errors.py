@@ -2,11 +2,18 @@
 
 ScrubjayError
 ├── InvalidInput          a value that was given is wrong                          400
-│   └── Unsupported       a file or a stream in a format this version cannot read  400
+│   ├── Unsupported       a file or a stream in a format this version cannot read  400
+│   └── AnotherRequest    an Idempotency-Key that came with another request before 422
+├── Unauthenticated       no key, or one that is not valid                         401
+├── Forbidden             the key may not do this                                  403
 ├── NotFound              no such memory in this scope                             404
 ├── Conflict              what was asked contradicts what is stored                409
-│   └── IdTaken           the id names another memory already                      409
+│   ├── IdTaken           the id names another memory already                      409
+│   └── UnderWay          the same request is being worked on, or was answered     409
+├── PreconditionFailed    it is not what If-Match says any more                    412
+├── TooManyRequests       the key has used up what it may ask for                  429
 ├── Misconfigured         a setting or a missing extra                             500
+│   └── KeyMissing        what is stored is encrypted with a key that is not here  500
 └── Unavailable           a store or a model cannot answer now                     503
     ├── StoreUnavailable  the database                                             503
     │   ├── SchemaOutdated   older than this version                               503
@@ -14,6 +21,7 @@ ScrubjayError
     │   └── StoreDamaged     its integrity check failed                            503
     ├── EmbedderUnavailable  the embedding model                                   503
     ├── ChatUnavailable      the language model                                    503
+    ├── TookTooLong          a request that was given up                           503
     └── Closed            the memory was closed already                            503
 """
 
@@ -40,6 +48,24 @@ class Unsupported(InvalidInput):
     """This file is in a format that this version cannot read. Export it again, or use a newer Scrubjay."""
 
 
+class AnotherRequest(InvalidInput):
+    """This Idempotency-Key came with another request before. Use a new key for every new request."""
+
+    status = 422
+
+
+class Unauthenticated(ScrubjayError):
+    """A key is needed. Send `Authorization: Bearer sj_…`; `scrubjay keys create` makes one."""
+
+    status = 401
+
+
+class Forbidden(ScrubjayError):
+    """This key may not do that. Use one with the right for it; `scrubjay keys list` shows what each may do."""
+
+    status = 403
+
+
 class NotFound(ScrubjayError, LookupError):
     """There is no such memory in this scope. Check the id, and the user, project or session it belongs to."""
 
@@ -56,8 +82,28 @@ class IdTaken(Conflict):
     """This id names another memory already. Use `update` to change it, or another id."""
 
 
+class UnderWay(Conflict):
+    """A request with this Idempotency-Key is being worked on. Wait a moment, then send it again."""
+
+
+class PreconditionFailed(ScrubjayError):
+    """It was changed since you read it. Read it again, then decide."""
+
+    status = 412
+
+
+class TooManyRequests(ScrubjayError):
+    """This key has used up what it may ask for. Wait as long as Retry-After says, then go on."""
+
+    status = 429
+
+
 class Misconfigured(ScrubjayError):
     """A setting is wrong. Run `scrubjay config` to see all of them and where they come from."""
+
+
+class KeyMissing(Misconfigured):
+    """What is stored is encrypted, and its key is not here. Set SCRUBJAY_ENCRYPTION_KEY, or its _FILE."""
 
 
 class Unavailable(ScrubjayError):
@@ -88,6 +134,10 @@ class EmbedderUnavailable(Unavailable):
 
 class ChatUnavailable(Unavailable):
     """The language model cannot answer. Nothing waits for it: summaries are made of what was said, word for word."""
+
+
+class TookTooLong(Unavailable):
+    """The request took too long and was given up. Ask for less at once, or raise SCRUBJAY_REQUEST_SECONDS."""
 
 
 class Closed(Unavailable):

@@ -3,17 +3,23 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from copy import copy
+from dataclasses import replace
 from types import TracebackType
 from typing import Self, Unpack
 
+from scrubjay.access import Access
 from scrubjay.core import Core, Parts
-from scrubjay.errors import EmbedderUnavailable, Unavailable
+from scrubjay.errors import EmbedderUnavailable, InvalidInput, Unavailable
 from scrubjay.jobs.checkup import Checkup
 from scrubjay.jobs.consolidate import consolidate, steps_of
+from scrubjay.jobs.encryption import Encryption
 from scrubjay.jobs.learn import Learning
 from scrubjay.jobs.probing import InProcess, look
 from scrubjay.jobs.runner import Runner
+from scrubjay.jobs.vectors import VectorUpkeep
 from scrubjay.jobs.work import Work, background_worker, orders_of
+from scrubjay.memories.agents import Agents
 from scrubjay.memories.episodes import Episodes
 from scrubjay.memories.facts import Facts
 from scrubjay.memories.patterns import Patterns
@@ -21,8 +27,12 @@ from scrubjay.memories.tasks import Tasks
 from scrubjay.memories.working import WorkingMemory
 from scrubjay.memories.workspace import Workspace
 from scrubjay.model import Finding, Generation, Health, Scope, Where
+from scrubjay.model.access import Caller, bounds_of
+from scrubjay.model.checks import check_whole, shown
 from scrubjay.model.work import Consolidated, Policy, Step
-from scrubjay.ports import Probe
+from scrubjay.ports import Event, Probe
+from scrubjay.ports.events import check_subscription
+from scrubjay.read.events import kept_since
 from scrubjay.write.index import Progress
 
 
@@ -94,6 +104,11 @@ class Scrubjay(Core):
     # The memories
 
     @property
+    def agents(self) -> Agents:
+        """Agents: every cycle on record, so that whoever was stopped goes on exactly where it stopped."""
+        return Agents(self)
+
+    @property
     def episodes(self) -> Episodes:
         """What happened, in order: messages, observations, plans, results, negotiations."""
         return Episodes(self)
@@ -126,7 +141,42 @@ class Scrubjay(Core):
     @property
     def work(self) -> Work:
         """Consolidation, for whoever looks after it: status, what is parked, archives."""
+        self.caller.bounds.check_none("work")
         return Work(self)
+
+    @property
+    def access(self) -> Access:
+        """API keys of this tenant, and the log of what was done to them and taken out of the memory."""
+        return Access(self)
+
+    @property
+    def vectors(self) -> VectorUpkeep:
+        """The vector engine and its mirror, for whoever looks after them: status, rebuilding."""
+        self.caller.bounds.check_none("vectors")
+        return VectorUpkeep(self)
+
+    @property
+    def encryption(self) -> Encryption:
+        """Encryption at rest, for whoever looks after it: which keys there are, and changing them."""
+        self.caller.bounds.check_none("encryption")
+        return Encryption(self)
+
+    # What happened
+
+    async def missed(
+        self, name: str = "*", *, after: str = "", limit: int = 1_000, **where: Unpack[Where]
+    ) -> list[Event]:
+        """Return the events of this name that the scope sees and that came after the one of this id, oldest first.
+
+        As far as they are kept; an empty id means from the oldest. Names are as in `subscribe`: who was away
+        subscribes again, then asks for what came after the last event that it saw.
+        """
+        scope = self.scoped(where)
+        check_subscription(name)
+        check_whole("limit", limit, least=1, most=10_000)
+        if not isinstance(after, str):
+            raise InvalidInput(f"after is {shown(after)}: use the id of an event")
+        return await kept_since(self.parts.events, scope, name, after=after, limit=limit)
 
     # Looking after it
 
@@ -151,6 +201,7 @@ class Scrubjay(Core):
         self, progress: Progress | None = None, *, rebuild: bool = False, adopt: bool = False, words: bool = False
     ) -> int:
         """Index what waits; `rebuild`: everything anew; `adopt`: also when the configured model was replaced before."""
+        self.caller.bounds.check_none("reindex")
         if words:
             return await self.parts.stores.texts.rebuild()
         await self.parts.index.hold()
@@ -160,14 +211,17 @@ class Scrubjay(Core):
 
     async def rollback(self) -> Generation:
         """Go back to the embedding generation that answered before the last switch."""
+        self.caller.bounds.check_none("rollback")
         return await self.parts.index.rollback()
 
     async def sweep(self) -> list[Generation]:
         """Delete the vectors of generations that no longer answer, and say which those were."""
+        self.caller.bounds.check_none("sweep")
         return await self.parts.index.sweep()
 
     async def check(self) -> "list[str]":
         """Look the stores over and return one sentence per fault. None is what you want."""
+        self.caller.bounds.check_none("check")
         faults = await self.parts.stores.records.check()
         if waiting := await self.parts.index.backlog():
             faults.append(f"{waiting} memories wait to be indexed by meaning: run `scrubjay reindex`")
@@ -192,6 +246,7 @@ class Scrubjay(Core):
         With `fix`, put right what can be without loss: indexes, marks without vectors, vectors without a record, and
         files that no memory holds.
         """
+        self.caller.bounds.check_none("examine")
         parts = self.parts
         checkup = Checkup(stores=parts.stores, index=parts.index, inspected=parts.inspected, fix=fix, progress=progress)
         return await checkup.run()
@@ -212,7 +267,28 @@ class Scrubjay(Core):
 
     def for_tenant(self, tenant: str) -> "Scrubjay":
         """The same memory for another tenant. It lives and closes with this one."""
+        self.caller.bounds.check_none("another tenant")
         other = Scrubjay.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other._tenant = Scope(tenant=tenant).tenant  # noqa: SLF001 -- our own class
+        return other
+
+    def narrowed(
+        self, *, users: Sequence[str] = (), projects: Sequence[str] = (), agents: Sequence[str] = ()
+    ) -> "Scrubjay":
+        """The same memory for whoever may only reach these: every verb keeps to them, and refuses what lies outside.
+
+        It reads what is theirs and what holds for everybody, and writes and forgets only what is theirs. A name that is
+        left out is filled in where there is one choice.
+        """
+        return self.for_caller(replace(self.caller, bounds=bounds_of(users=users, projects=projects, agents=agents)))
+
+    def for_caller(self, caller: Caller) -> "Scrubjay":
+        """The same memory on behalf of another, inside the bounds of both."""
+        other = Scrubjay.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other.caller = replace(caller, bounds=self.caller.bounds.narrowed(caller.bounds))
+        other.parts = copy(self.parts)
+        # The parts are frozen for everybody else: this copy is not handed out yet.
+        object.__setattr__(other.parts, "writer", self.parts.writer.inside(other.caller.bounds))
         return other

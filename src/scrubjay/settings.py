@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from platformdirs import user_data_path
 from pydantic import Field, SecretStr, ValidationError
@@ -10,9 +10,14 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from scrubjay.errors import Misconfigured
 from scrubjay.model import DEFAULT_TENANT
-from scrubjay.model.work import Policy
+from scrubjay.model.access import RouteClass
+from scrubjay.model.encryption import Encrypt, EncryptedSearch
+from scrubjay.model.work import Fading, Policy
 from scrubjay.model.working import Source
 from scrubjay.model.workspace import WorkspaceRules
+
+_FADING: Final = r"^$|^[a-z0-9][a-z0-9_-]*:[1-9]\d{0,4}:(0\.\d+|1)(,[a-z0-9][a-z0-9_-]*:[1-9]\d{0,4}:(0\.\d+|1))*$"
+_LIMIT: Final = r"^(0|[1-9][0-9]{0,8}/(second|minute|hour|day))$"
 
 
 class Settings(BaseSettings):
@@ -38,6 +43,15 @@ class Settings(BaseSettings):
         ),
     ] = "embedded"
     vectors_key: Annotated[SecretStr, Field(description="The API key for the vector engine.")] = SecretStr("")
+    mirror: Annotated[
+        str,
+        Field(
+            pattern="^(auto|on|off)$",
+            description="Keep the vectors in the record store too, so that search by meaning answers while the engine "
+            "is down, and the engine can be rebuilt without embedding anything again: `auto` (for an engine on a "
+            "server), `on` (also for `pgvector:` and `chroma:`) or `off`.",
+        ),
+    ] = "auto"
     working: Annotated[
         SecretStr,
         Field(
@@ -106,6 +120,30 @@ class Settings(BaseSettings):
         ),
     ] = "auto"
     redact: Annotated[bool, Field(description="Replace credentials and private keys before anything is stored.")] = True
+    encrypt: Annotated[
+        Encrypt,
+        Field(
+            description="What is encrypted at rest: `none`, `agents` (their directives, states, proposals, results and "
+            "files) or `all` (every memory, session and file). A key is needed."
+        ),
+    ] = "none"
+    encryption_key: Annotated[
+        SecretStr,
+        Field(
+            description="The master key: 32 random bytes in base 64, as `scrubjay keys generate` prints them. Several, "
+            "with commas between: the first wraps, all of them open."
+        ),
+    ] = SecretStr("")
+    encryption_key_file: Annotated[
+        str, Field(description="The file that holds the master key instead, or several, one on a line.")
+    ] = ""
+    encrypted_search: Annotated[
+        EncryptedSearch,
+        Field(
+            description="How encrypted memories are found: `none` (by place, key and time), `meaning` (their vectors "
+            "are stored, and tell what they are about) or `words` (their words are stored too, in no order)."
+        ),
+    ] = "meaning"
     background: Annotated[bool, Field(description="Index what waits in the background while the memory is open.")] = (
         True
     )
@@ -136,6 +174,14 @@ class Settings(BaseSettings):
         Field(ge=0, description="The most memories of a user's project; over it, the least useful go. 0: any."),
     ] = 0
     prune_bytes: Annotated[int, Field(ge=0, description="The same, for the bytes that their texts take. 0: any.")] = 0
+    prune_namespaces: Annotated[
+        str,
+        Field(
+            pattern=_FADING,
+            description="How records of agents fade: a namespace, the days after which, and the relevance below which "
+            "they are forgotten, such as `long-term:180:0.3,short-term:7:1`. Empty: never.",
+        ),
+    ] = ""
     workspace_enabled: Annotated[
         bool, Field(description="Whether completed jobs and repositories are remembered. Off: nothing is touched.")
     ] = True
@@ -163,6 +209,65 @@ class Settings(BaseSettings):
     ] = 0
     host: Annotated[str, Field(description="The address that `scrubjay serve` listens on.")] = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535, description="The port of `scrubjay serve`; 0 picks a free one.")] = 7285
+    request_bytes: Annotated[
+        int, Field(ge=1_024, le=1_073_741_824, description="The largest body of an HTTP request; imports are streamed.")
+    ] = 16_777_216
+    request_seconds: Annotated[
+        float,
+        Field(gt=0, le=3_600, description="How long one HTTP request may take; ten times that for heavy ones."),
+    ] = 60
+    limit_read: Annotated[
+        str,
+        Field(
+            pattern=_LIMIT,
+            description="What one API key may read: requests per second, minute, hour or day. 0: as much as it likes.",
+        ),
+    ] = "6000/minute"
+    limit_write: Annotated[
+        str, Field(pattern=_LIMIT, description="The same, for storing, changing and forgetting.")
+    ] = "3000/minute"
+    limit_heavy: Annotated[
+        str, Field(pattern=_LIMIT, description="The same, for import, export, consolidation and the like.")
+    ] = "60/minute"
+    workers: Annotated[
+        int, Field(ge=1, le=64, description="Processes of `scrubjay serve`, on one address. One per core is enough.")
+    ] = 1
+    log_level: Annotated[
+        str,
+        Field(
+            pattern="^(debug|info|warning|error)$",
+            description="From which level on `scrubjay serve` and `scrubjay work` log: `debug`, `info` (a line for "
+            "each request), `warning` or `error`.",
+        ),
+    ] = "info"
+    metrics_tenant: Annotated[
+        bool, Field(description="Tell tenants apart in /metrics. Off: a service may have many thousands of them.")
+    ] = False
+    tracing: Annotated[
+        bool,
+        Field(description="Send traces, as the standard OTEL_ variables say (extra `otel`). They hold no content."),
+    ] = False
+    url: Annotated[
+        str,
+        Field(
+            description="A Scrubjay server that `scrubjay mcp` works with, such as `http://127.0.0.1:7285`. Empty: the "
+            "memory of this machine."
+        ),
+    ] = ""
+    key: Annotated[SecretStr, Field(description="The API key for the server at SCRUBJAY_URL.")] = SecretStr("")
+    mcp_user: Annotated[
+        str, Field(description="Whose memories `scrubjay mcp` works with, unless a call names somebody.")
+    ] = ""
+    mcp_project: Annotated[
+        str,
+        Field(
+            description="The project that `scrubjay mcp` works in, unless a call names one. `.`: the repository that "
+            "it is started in."
+        ),
+    ] = ""
+    mcp_agent: Annotated[
+        str, Field(description="The agent that `scrubjay mcp` works for, unless a call names one.")
+    ] = ""
 
     @property
     def archive_folder(self) -> Path:
@@ -179,6 +284,10 @@ class Settings(BaseSettings):
             prune_below=self.prune_importance,
             most_memories=self.prune_count or None,
             most_bytes=self.prune_bytes or None,
+            namespaces={
+                name: Fading(after=timedelta(days=float(days)), below=float(below))
+                for name, days, below in (one.split(":") for one in self.prune_namespaces.split(",") if one)
+            },
         )
 
     @property
@@ -194,6 +303,11 @@ class Settings(BaseSettings):
             workspace_bytes=self.workspace_bytes or None,
             keep_for=timedelta(days=self.workspace_days) if self.workspace_days else None,
         )
+
+    @property
+    def limits(self) -> dict[RouteClass, str]:
+        """What one key may ask for, by class."""
+        return {"read": self.limit_read, "write": self.limit_write, "heavy": self.limit_heavy}
 
     @property
     def records_url(self) -> str:

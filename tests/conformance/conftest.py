@@ -10,6 +10,7 @@ from scrubjay.backends.memory import MemoryStore, MemoryVectors
 from scrubjay.backends.memory.blobs import MemoryBlobs
 from scrubjay.backends.memory.working import MemoryWorking
 from scrubjay.core import Parts
+from scrubjay.memories.workspace.code.roots import WorkingTrees
 from scrubjay.models.tokens import tokens_of
 from scrubjay.ports import Stores
 from scrubjay.service import Scrubjay
@@ -45,6 +46,7 @@ def in_memory(embedder):
         index=Index(stores=stores, embedder=embedder, reopen=lambda _: None, events=events, clock=utc_now),
         events=events,
         redactor=SecretRedactor(),
+        trees=WorkingTrees(store, SecretRedactor(), utc_now),
         tokens=partial(tokens_of, "wordpiece"),
         clock=utc_now,
         working=MemoryWorking(),

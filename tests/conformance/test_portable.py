@@ -4,6 +4,7 @@ import pytest
 
 from scrubjay.backends.memory import MemoryVectors, PortableMemoryStore
 from scrubjay.backends.sql import wholes
+from scrubjay.backends.sql.access import SqlAudit, SqlKeys
 from scrubjay.backends.sql.blobs import SqlBlobs
 from scrubjay.backends.sql.carry import SqlPortable
 from scrubjay.backends.sql.database import Database
@@ -37,6 +38,8 @@ class SqlStore(SqlRecords, SqlGenerations, SqlPortable):
         self.detours = SqlDetours(database)
         self.log = SqlWorklog(database)
         self.upkeep = SqlUpkeep(database)
+        self.api_keys = SqlKeys(database)
+        self.audit = SqlAudit(database)
 
 
 async def opened(url, made):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 INNER = ("errors", "logs", "model", "ports")
-CORE = (*INNER, "write", "read", "core", "memories", "jobs", "service")
+CORE = (*INNER, "write", "read", "core", "access", "memories", "jobs", "service")
 
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "errors": (),
@@ -16,15 +16,18 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "settings": ("errors", "model"),
     "write": INNER,
     "read": INNER,
-    "core": (*INNER, "write", "read"),
+    "parts": (*INNER, "write", "read"),
+    "core": (*INNER, "write", "read", "parts"),
+    "access": (*INNER, "core"),
     "memories": (*INNER, "write", "read", "core"),
     "jobs": (*INNER, "write", "read", "core", "memories"),
-    "service": (*INNER, "write", "read", "core", "memories", "jobs"),
+    "service": (*INNER, "write", "read", "core", "access", "memories", "jobs"),
     "sync": CORE,
+    "client": (*CORE, "sync"),
     "backends": INNER,
     "models": INNER,
     "wiring": (*CORE, "settings", "sync", "backends", "models"),
-    "doors": ("errors", "model", "service", "sync", "settings", "wiring"),
+    "doors": ("errors", "logs", "model", "service", "sync", "client", "settings", "wiring"),
     "adapters": ("errors", "logs", "model", "memories", "service", "sync"),
     "testing": (*INNER, "write", "read", "core", "memories"),
 }

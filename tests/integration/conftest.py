@@ -1,5 +1,6 @@
 """A memory put together as the wiring does it, on the reference, on SQLite and on PostgreSQL, with a toy model."""
 
+import os
 from collections import Counter
 from contextlib import AsyncExitStack, ExitStack
 from functools import cache, partial
@@ -10,10 +11,13 @@ from psycopg import sql
 
 from scrubjay.backends.events import LocalEvents
 from scrubjay.backends.memory import MemoryStore, MemoryVectors
+from scrubjay.backends.memory.access import MemoryAudit, MemoryKeys
 from scrubjay.backends.memory.blobs import MemoryBlobs
 from scrubjay.backends.memory.leases import MemoryLeases, MemoryWorklog
 from scrubjay.backends.memory.upkeep import MemoryUpkeep
 from scrubjay.backends.memory.working import MemoryWorking
+from scrubjay.backends.sql.access import SqlAudit, SqlKeys
+from scrubjay.backends.sql.answers import SqlAnswers
 from scrubjay.backends.sql.blobs import SqlBlobs
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.generations import SqlGenerations
@@ -27,11 +31,16 @@ from scrubjay.backends.sql.worklog import SqlWorklog
 from scrubjay.backends.vectors.embedded import EmbeddedVectors
 from scrubjay.core import Parts
 from scrubjay.errors import EmbedderUnavailable, StoreUnavailable
+from scrubjay.memories.workspace.code.roots import WorkingTrees
 from scrubjay.model.work import Policy
 from scrubjay.models.tokens import tokens_of
 from scrubjay.ports import Stores, Works
+from scrubjay.ports.access import AccessStores
 from scrubjay.service import Scrubjay
+from scrubjay.settings import read_settings
+from scrubjay.sync import SyncScrubjay
 from scrubjay.testing import Ticking, ToyEmbedder
+from scrubjay.wiring import wire
 from scrubjay.write.index import Index
 from scrubjay.write.redact import SecretRedactor
 
@@ -77,24 +86,28 @@ class Setup:
         self._shared = (MemoryStore(), MemoryVectors(), MemoryBlobs()) if name == "memory" else None
         self._working = MemoryWorking()
         self._works = in_memory(self._shared[0]) if self._shared is not None else None
+        self._access = access_in_memory(self._shared[0]) if self._shared is not None else None
         self.policy = Policy()
         self.archive = None
 
     async def open(self, *, embedder=None, words_only=False, models=(), vectors=None, redactor=True, tenant="default"):
         """Open it with this model; `models` are those that an older generation can be asked with."""
         embedder = None if words_only else embedder or ToyEmbedder()
-        stores, working, works, prepare = self._stores(vectors or (lambda engine: engine))
+        stores, working, works, access, prepare = self._stores(vectors or (lambda engine: engine))
         known = {model.identity: model for model in models}
         events = LocalEvents()
+        secrets = SecretRedactor() if redactor else None
         parts = Parts(
             stores=stores,
             index=Index(stores=stores, embedder=embedder, reopen=known.get, events=events, clock=self.clock),
             events=events,
-            redactor=SecretRedactor() if redactor else None,
+            redactor=secrets,
+            trees=WorkingTrees(stores.records, secrets, self.clock),
             tokens=tokens,
             clock=self.clock,
             working=working,
             works=works,
+            access=access,
             policy=self.policy,
             archive=self.archive,
             names={"records": self.url, "embedder": "toy"},
@@ -106,7 +119,7 @@ class Setup:
         if self._shared is not None:
             store, engine, blobs = self._shared
             stores = Stores(records=store, generations=store, texts=store, vectors=wrapped(engine), blobs=blobs)
-            return stores, self._working, self._works, _nothing
+            return stores, self._working, self._works, self._access, _nothing
         database = Database(self.url)
         stores = Stores(
             records=SqlRecords(database),
@@ -116,11 +129,16 @@ class Setup:
             blobs=SqlBlobs(database),
         )
         works = Works(leases=SqlLeases(database), log=SqlWorklog(database), upkeep=SqlUpkeep(database))
-        return stores, SqlWorking(database), works, partial(migrate, database)
+        access = AccessStores(keys=SqlKeys(database), audit=SqlAudit(database), answers=SqlAnswers(database))
+        return stores, SqlWorking(database), works, access, partial(migrate, database)
 
 
 def in_memory(store):
     return Works(leases=MemoryLeases(), log=MemoryWorklog(), upkeep=MemoryUpkeep(store))
+
+
+def access_in_memory(store):
+    return AccessStores(keys=MemoryKeys(), audit=MemoryAudit(), answers=store.answers)
 
 
 async def _nothing():
@@ -138,7 +156,7 @@ def emptied_postgres(fresh_postgres):
                 if connection.execute("SELECT to_regclass('memories')").fetchone()[0] is not None:
                     connection.execute(
                         "TRUNCATE memories, scopes, lineage, generations, vectors, texts, blobs, "
-                        "work_runs, work_leases RESTART IDENTITY CASCADE"
+                        "work_runs, work_leases, api_keys, audit_log, kept_answers RESTART IDENTITY CASCADE"
                     )
                     connection.execute("DELETE FROM counters WHERE name LIKE '%:%'")
                     connection.execute("UPDATE counters SET value = 0")
@@ -200,3 +218,26 @@ def moody_vectors():
 
     wrapped.made = made
     return wrapped
+
+
+@pytest.fixture
+def blocking(tmp_path):
+    """A memory without `await`, on SQLite."""
+    settings = read_settings(home=tmp_path / "home", background=False)
+    with SyncScrubjay(wire(settings, embedder=ToyEmbedder())).start() as jay:
+        yield jay
+
+
+@pytest.fixture
+def shown_by(monkeypatch, capsys, tmp_path):
+    """Runs a program in this process, in a folder of its own, and returns what it prints."""
+
+    def shown(program: str) -> str:
+        monkeypatch.chdir(tmp_path)
+        for name in [name for name in os.environ if name.startswith("SCRUBJAY_")]:
+            monkeypatch.delenv(name)
+        monkeypatch.setenv("SCRUBJAY_HOME", str(tmp_path / "home"))
+        exec(compile(program, "program", "exec"), {"__name__": "__main__"})
+        return capsys.readouterr().out
+
+    return shown

@@ -108,7 +108,7 @@ async def test_the_file_says_what_is_in_it(new_setup, file):
     done = await taken(new_setup("sqlite"), file)
     with gzip.open(file, "rt", encoding="utf-8") as lines:
         header, *rows, seal = [json.loads(line) for line in lines]
-    assert (header["format"], header["version"], header["schema"]) == ("scrubjay-backup", 2, done.manifest.schema)
+    assert (header["format"], header["version"], header["schema"]) == ("scrubjay-backup", 3, done.manifest.schema)
     assert header["tenants"] == done.manifest.outline.tenants
     assert header["memories"] == sum("memory" in row for row in rows)
     assert header["blobs"] == Counter(row["tenant"] for row in rows if "blob" in row)
@@ -321,7 +321,7 @@ def with_more_behind_it(content):
 
 
 def newer(content):
-    return gzip.compress(gzip.decompress(content).replace(b'"version":2', b'"version":3', 1))
+    return gzip.compress(gzip.decompress(content).replace(b'"version":3', b'"version":4', 1))
 
 
 def an_export(content):
@@ -343,7 +343,7 @@ DAMAGE = {
     with_a_row_less: "damaged",
     with_a_byte_flipped: "damaged",
     with_more_behind_it: "damaged",
-    newer: "reads up to 2",
+    newer: "reads up to 3",
     an_export: "no backup",
     a_packed_export: "no backup",
     nothing: "no backup",

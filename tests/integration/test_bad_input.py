@@ -81,7 +81,18 @@ async def valid_arguments(jay):
     [task] = await jay.tasks.search_similar("Log in fails")
     await jay.working.append("Hello", session="s")
     await jay.working.set("plan", 1, session="s")
+    await jay.agents.create("builder")
+    await jay.agents.begin_cycle("builder")
+    await jay.agents.propose("builder", "write")
     return {
+        "agent": "builder",
+        "tool": "write",
+        "kind": "plan",
+        "cycle": 1,
+        "before": 1,
+        "after": 1,
+        "path": "files",
+        "to": "twin",
         "id": fact.id,
         "key": "fact:port",
         "user": "anna",
@@ -137,7 +148,9 @@ async def jay(request, tmp_path):
         yield jay
 
 
-async def test_every_verb_refuses_what_it_cannot_use(jay):
+async def test_every_verb_refuses_what_it_cannot_use(jay, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "files").mkdir()
     valid = await valid_arguments(jay)
     on_servers = jay.parts.names["records"].startswith("postgresql")
     poison = {kind: POISON[kind] for kind in FOR_DRIVERS} if on_servers else POISON

@@ -441,6 +441,20 @@ async def test_an_export_is_plain_and_says_so(tmp_path):
         assert [one.encrypted for one in await jay.list()] == [True]
 
 
+@pytest.mark.parametrize("field", ["content", "closed_because"])
+async def test_nothing_that_is_imported_passes_for_ciphertext(tmp_path, field):
+    async with plain(tmp_path / "here") as jay:
+        told = await jay.remember("Said once", user="anna")
+        await jay.forget(told.memory.id, reason="enough", user="anna")
+        head, line = [line async for line in jay.export()]
+    async with plain(tmp_path / "there") as jay:
+        with pytest.raises(InvalidInput, match=f"{field} begins with 'scrubjay-sealed:1:'"):
+            await jay.import_lines(
+                [head, json.dumps({**json.loads(line), field: "scrubjay-sealed:1:and nothing else"})]
+            )
+        assert await jay.list(history=True) == []
+
+
 async def test_an_archive_holds_ciphertext(tmp_path):
     async with memory(tmp_path) as jay:
         for said in SECRETS[:4]:

@@ -29,8 +29,8 @@ async def qdrant(qdrant_url):
 
 @asynccontextmanager
 async def opened(records, vectors="embedded", model=None):
-    """As another process would open it."""
-    settings = read_settings(records=records, vectors=vectors, background=False)
+    """As another process would open it. Without a mirror: test_mirror.py has what changes with one."""
+    settings = read_settings(records=records, vectors=vectors, mirror="off", background=False)
     async with wire(settings, embedder=model or CountingEmbedder()) as jay:
         yield jay
 

@@ -13,6 +13,9 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NEEDS = {"langgraph_agent.py": "langgraph"}
 """Examples that use what the development install does not have."""
 
+IN_SUITES = ("langgraph_resume.py", "openai_agents_chat.py")
+"""Those that the suites of test_adapters.py run, which have it imported already."""
+
 SHOWS = {
     "quickstart.py": [
         "The payment service retries three times  (close in meaning",
@@ -36,6 +39,20 @@ SHOWS = {
         "Jay: You told me: The staging database is called heron and runs on port 5544.",
         "Jay: You told me: From now on always name the ticket in the commit message",
     ],
+    "langgraph_resume.py": [
+        "Send it? Dear Ada, your hive in Lisbon is well.",
+        "waits before: approve",
+        "log: drafted, somebody said yes, sent",
+        "steps on record: 5",
+        "in the store: Dear Ada, your hive in Lisbon is well.",
+        "recalled: item",
+    ],
+    "openai_agents_chat.py": [
+        "Jay: The Lisbon hive weighs 31 kg",
+        "Jay: You and I have said 7 things.",
+        "remembered: user: My hive stands in Lisbon.",
+        "remembered: tool: The Lisbon hive weighs 31 kg",
+    ],
     "record_jobs_threads.py": [
         "SHOP-3 failed: this one fails",
         "SHOP-2: Count the articles of a cart (shop-2.py)",
@@ -50,6 +67,11 @@ SHOWS = {
         "celery-0: Translate the page welcome, welcome.de.md is fresh",
         "celery-1: Translate the page imprint, imprint.de.md is fresh",
     ],
+    "resumable_agent.py": [
+        'handbook-writer is in cycle 2, step 1 waits for its result: write(path="remember.md"',
+        "3\tcycle 3 completed: Written and listed",
+        "4 files, kept in 3 snapshots",
+    ],
     "many_processes.py": [
         "60 events from 3 processes",
         "1 fact that all of them told",
@@ -62,7 +84,7 @@ def test_every_example_is_run():
     assert {path.name for path in EXAMPLES.glob("*.py")} == set(SHOWS)
 
 
-@pytest.mark.parametrize("name", SHOWS)
+@pytest.mark.parametrize("name", [name for name in SHOWS if name not in IN_SUITES])
 def test_an_example(name, tmp_path):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}
     extra = {"PYTHONPATH": str(fetch.packages_apart(NEEDS[name]))} if name in NEEDS else {}

@@ -157,3 +157,31 @@ async def test_closing_does_not_wait_for_a_frozen_engine(stores, qdrant):
     async with scrubjay.open_async(**stores) as jay:
         await eventually(lambda: is_drained(jay), within=RECOVERY_SECONDS)
         await check_whole(jay, ids)
+
+
+@pytest.mark.parametrize("stores", ["sqlite"], indirect=True)
+async def test_the_mirror_answers_by_meaning_while_the_engine_is_down(stores, qdrant):
+    texts = ["The cat sleeps on the sofa", "The invoice was paid in March", "A kitten dozes", "Taxes are due soon"]
+    async with scrubjay.open_async(**stores) as jay:
+        ids = [(await jay.remember(text)).id for text in texts]
+        asked = {"limit": 5, "mode": "meaning", "touch": False}
+        before = await jay.recall("feline nap", **asked)
+        assert before.degraded == ()
+        qdrant.fall()
+        told = (await jay.remember("A tomcat has a rest")).id
+        await jay.forget(ids[3])
+        down = await jay.recall("feline nap", **asked)
+        assert down.degraded == ("vectors",)
+        order = [hit.memory.id for hit in down if hit.memory.id != told]
+        assert order == [hit.memory.id for hit in before if hit.memory.id != ids[3]], "as the engine would answer"
+        assert told in {hit.memory.id for hit in down}, "also what was told meanwhile"
+        assert (await jay.vectors.status()).generations[0].engine is None
+        qdrant.rise()
+        await eventually(lambda: is_drained(jay), within=RECOVERY_SECONDS)
+        after = await jay.recall("feline nap", **asked)
+        assert ([hit.memory.id for hit in after], after.degraded) == ([hit.memory.id for hit in down], ())
+        # Its collections are deleted, as by the loss of its disk: nothing has to be embedded to have them again.
+        await jay.parts.stores.vectors.engine.drop(1)
+        assert (await jay.vectors.rebuild()).embedded == 0
+        again = await jay.recall("feline nap", **asked)
+        assert ([hit.memory.id for hit in again], again.degraded) == ([hit.memory.id for hit in down], ())

@@ -26,8 +26,9 @@ MARK = "Ornithorhynchus"
 class Owned:
     """What somebody keeps in every memory, and what a stranger knows of it."""
 
-    def __init__(self, jay):
+    def __init__(self, jay, folder):
         self.jay = jay
+        self.folder = folder
         self.where = {"user": "anna", "project": "shop"}
         self.session = f"s-{uuid4()}"
         self.heard = []
@@ -56,11 +57,28 @@ class Owned:
         said = await jay.working.append([f"{MARK} hello", f"{MARK} again"], session=self.session, **where)
         scratch = await jay.working.set("plan", f"{MARK} plan", session=self.session, **where)
         episode = await jay.episodes.store_episode(f"{MARK} happened", session=self.session, **where)
+        agent = await self.fill_agents()
         self.ids = [note.id, fact.id, gone.id, other.id, other.conflicts[0].id, similar.memory_id, episode.id]
-        self.ids += [said[0].id, "my-own-id", *(pattern.id for pattern in learned[:1])]
+        self.ids += [said[0].id, "my-own-id", *(pattern.id for pattern in learned[:1]), agent.id]
         self.receipts = [similar.receipt, context.receipt]
         self.version = scratch.version
         return await self.kept()
+
+    async def fill_agents(self):
+        """An agent that stopped in its second cycle, with files of its own."""
+        agents, where, files = self.jay.agents, self.where, self.folder / "files"
+        files.mkdir()
+        (files / "page.md").write_text(f"{MARK} page")
+        agent = await agents.create("planner", directives=f"{MARK} directives", configuration={"a": MARK}, **where)
+        await agents.begin_cycle("planner", goal=f"{MARK} goal", **where)
+        await agents.propose("planner", "write", arguments={"path": MARK}, thoughts=[MARK], **where)
+        await agents.result("planner", output=f"{MARK} output", error=MARK, artifacts=[f"{MARK}.md"], **where)
+        await agents.record_memory("planner", "plan", f"{MARK} plan", namespaces=["long-term"], **where)
+        await agents.snapshot("planner", files, **where)
+        await agents.end_cycle("planner", state={"kept": MARK}, summary=f"{MARK} summary", **where)
+        await agents.begin_cycle("planner", goal=f"{MARK} goal", **where)
+        await agents.propose("planner", "read", reasoning=f"{MARK} reason", **where)
+        return agent
 
     async def kept(self):
         """All that the owner has, word for word."""
@@ -77,7 +95,17 @@ class Owned:
         """What a stranger would give for a parameter of this name, in turn."""
         taken = [{"id": one, "content": "mine"} for one in self.ids]
         return {
-            **dict.fromkeys(("id", "conflict", "after", "pattern_id"), self.ids),
+            **dict.fromkeys(("id", "conflict", "pattern_id"), self.ids),
+            "after": [*self.ids, 1],
+            **{name: [1, 2] for name in ("cycle", "before", "step", "index")},
+            "at": [0, 1],
+            "tool": ["write"],
+            "kind": ["plan"],
+            "other": ["planner"],
+            "status": ["abandoned", "archived"],
+            "namespaces": [["long-term"]],
+            "path": [str(self.folder)],
+            "to": [str(self.folder / "twin")],
             "keep": [*self.ids, "both"],
             "derived_from": [[one] for one in self.ids],
             "key": ["note", "fact:port", "pref:indent", "skill:deploy"],
@@ -186,10 +214,10 @@ async def installation(engine, new_setup, tmp_path, request):
 
 
 @pytest.mark.parametrize(("engine", "stranger"), WALKS)
-async def test_a_stranger_neither_reads_nor_changes_anything(installation, engine, stranger):
+async def test_a_stranger_neither_reads_nor_changes_anything(installation, engine, stranger, tmp_path):
     run = uuid4().hex
     name, where = STRANGERS[stranger]
-    owned = Owned(installation.for_tenant(f"acme-{run}"))
+    owned = Owned(installation.for_tenant(f"acme-{run}"), tmp_path)
     evil = installation.for_tenant(f"{name}-{run}")
     evil.subscribe("*", owned.heard.append, **where)
     before = await owned.fill()

@@ -27,19 +27,27 @@ READING = {
     *("facts.update_importance", "facts.boost_importance"),
     *("episodes.fetch_recent_context", "episodes.timeline", "work.parked", "work.retry", "work.archives"),
     *("working.recent", "working.scratch", "working.extend", "working.end", "working.session", "working.sessions"),
+    *("missed", "access.keys", "access.revoke", "access.rotate", "access.audit"),
+    *("agents.get", "agents.list", "agents.archive", "agents.cycles", "agents.steps", "agents.resume", "agents.replay"),
+    *("agents.diff", "agents.files", "agents.snapshots", "agents.changes", "agents.restore"),
+    # Files are kept as they are, byte for byte: docs/explanation/redaction.md says so.
+    "agents.snapshot",
     *("patterns.get", "patterns.history", "patterns.families", "patterns.feedback", "patterns.learn"),
 }
 """Verbs that store no text of their caller. Every other one is called."""
 
-IDENTITIES = {"user", "project", "agent", "session", "workflow"}
+IDENTITIES = {"user", "project", "agent", "session", "workflow", "users", "projects", "agents"}
 """Names of a scope are kept as they are given: docs/explanation/redaction.md says so."""
 
 NO_TEXT = {
     *("kind", "type", "level", "trust", "importance", "valid_from", "valid_to", "expires_at", "derived_from", "at"),
+    *("encrypt",),
     *("insert_only", "purge", "everything", "progress", "limit", "mode", "least_similarity", "explain", "touch"),
     *("types", "kinds", "since", "until", "as_of", "least_importance", "history", "budget", "sections", "as_", "ttl"),
     *("success", "attempt", "duration", "tokens", "cost", "memory_type", "outcome", "receipt", "success_only"),
     *("pattern_type", "min_samples", "across_projects", "min_confidence", "min_size"),
+    *("rights",),
+    *("status", "index", "cycle", "step", "expected", "namespaces", "recent", "to", "other"),
     *("top_k", "similarity_threshold", "memory_types", "role", "around", "expect", "conflict", "keep"),
 }
 """Words of a fixed list, numbers and moments: anything else there is refused."""
@@ -82,6 +90,11 @@ def values_with(key, number):
         **dict.fromkeys(("id", "key", "source", "author", "execution", "key_prefix", "task_id", "task_type"), key),
         **dict.fromkeys(("model", "parent", "name", "tool_call_id"), key),
         "data": MappingProxyType({"log": [said], key: 1}),
+        **dict.fromkeys(("directives", "reasoning", "summary"), said),
+        "tool": key,
+        **{name: {"log": [said], key: [said]} for name in ("configuration", "arguments", "state")},
+        **{name: [said, {key: said}] for name in ("plan", "thoughts", "output", "error")},
+        "artifacts": [key, said],
         "items": [{"content": said, "data": {"deep": {"token": key, key: [said]}}, "key": key}, said],
         "episodes": [{"content": said, "tool_call_id": key}],
         "executions": [task],
@@ -126,7 +139,25 @@ async def base_of(jay, dotted, number):
         case "episodes.store_episode":
             return {"content": word}
         case _:
-            return {}
+            return await agent_at_work(jay.agents, dotted, word) if dotted.startswith("agents.") else {}
+
+
+async def agent_at_work(agents, dotted, word):
+    """Bring an agent to where the verb does something; return what the verb needs."""
+    if dotted != "agents.create":
+        await agents.create(word)
+    if dotted in ("agents.propose", "agents.result", "agents.end_cycle", "agents.record_memory"):
+        await agents.begin_cycle(word)
+    if dotted == "agents.result":
+        await agents.propose(word, "write")
+    needed = {
+        "agents.update": {"status": "archived"},
+        "agents.propose": {"tool": "write"},
+        "agents.record_memory": {"kind": "plan", "content": word},
+        "agents.recall": {"query": word},
+        "agents.fork": {"to": f"{word}-twin"},
+    }
+    return {"agent": word, **needed.get(dotted, {})}
 
 
 NEEDED = {

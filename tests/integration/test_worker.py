@@ -1,6 +1,7 @@
 """Workers: they take what is due, share it, survive what fails, and stop when they are told to."""
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -150,6 +151,8 @@ async def test_processes_share_the_work_and_one_that_is_killed_is_replaced(tmp_p
             _, said = await asyncio.to_thread(other.communicate, None, 30)
             assert other.returncode == 0, said
             assert "what was under way is finished" in said
+            logged = [json.loads(line) for line in said.splitlines() if line.startswith("{")]
+            assert {"event": "consolidated", "step": "drain"}.items() <= logged[0].items()
         finally:
             for worker in workers:
                 worker.kill()

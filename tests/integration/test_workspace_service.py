@@ -30,8 +30,9 @@ async def test_off_has_no_side_effects_at_all(tmp_path, monkeypatch):
     async with opened(home, workspace_enabled=False) as jay:
         before, threads, tasks = rows(home), threading.active_count(), len(asyncio.all_tasks())
         # No table is touched, not even to read: whoever asks the database now fails.
-        monkeypatch.setattr(jay.parts.stores.records, "_database", None)
-        monkeypatch.setattr(jay.parts.stores.blobs, "_database", None)
+        # Both lie behind encryption.
+        monkeypatch.setattr(jay.parts.stores.records._records, "_database", None)
+        monkeypatch.setattr(jay.parts.stores.blobs._blobs, "_database", None)
         workspace = jay.workspace
         assert not workspace.record_completion(goal="x", repo_path=repo)
         with workspace.capture(goal="x", repo=repo) as job:

@@ -8,8 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from scrubjay.access import Access
 from scrubjay.errors import Closed, InvalidInput, NotFound
+from scrubjay.jobs.vectors import VectorUpkeep
 from scrubjay.jobs.work import Work
+from scrubjay.memories.agents import Agents
 from scrubjay.memories.episodes import Episodes
 from scrubjay.memories.facts import Facts
 from scrubjay.memories.patterns import Patterns
@@ -19,10 +22,13 @@ from scrubjay.memories.workspace import Workspace
 from scrubjay.service import Scrubjay
 from scrubjay.settings import read_settings
 from scrubjay.sync import SyncScrubjay
+from scrubjay.sync.access import SyncAccess
+from scrubjay.sync.agents import SyncAgents
 from scrubjay.sync.episodes import SyncEpisodes
 from scrubjay.sync.facts import SyncFacts
 from scrubjay.sync.patterns import SyncPatterns
 from scrubjay.sync.tasks import SyncTasks
+from scrubjay.sync.vectors import SyncVectorUpkeep
 from scrubjay.sync.work import SyncWork
 from scrubjay.sync.working import SyncWorking
 from scrubjay.sync.workspace import SyncWorkspace
@@ -39,18 +45,21 @@ def jay(tmp_path):
 
 MEMORIES = [
     (Scrubjay, SyncScrubjay),
+    (Agents, SyncAgents),
     (Episodes, SyncEpisodes),
     (Facts, SyncFacts),
     (Patterns, SyncPatterns),
     (Tasks, SyncTasks),
     (WorkingMemory, SyncWorking),
     (Work, SyncWork),
+    (VectorUpkeep, SyncVectorUpkeep),
     (Workspace, SyncWorkspace),
+    (Access, SyncAccess),
 ]
 """Every object with verbs, beside the one that has the same verbs without `await`."""
 
-FOR_MEMORIES = {"scoped", "filtered"}
-"""What the memories that are made of the core use of it, and callers do not."""
+FOR_MEMORIES = {"scoped", "filtered", "for_caller"}
+"""What the memories that are made of the core use of it, and the doors, and callers do not."""
 
 
 def verbs(of):

@@ -22,15 +22,33 @@ from typing import IO, Any, Final
 from scrubjay import __version__
 from scrubjay.errors import InvalidInput, Unsupported
 from scrubjay.jobs.carry import BATCH, Load, Progress, Source
-from scrubjay.jobs.lines import blob_from, blob_line, entries_from, row_from, row_lines, session_from, session_line
+from scrubjay.jobs.lines import (
+    api_key_from,
+    api_key_line,
+    blob_from,
+    blob_line,
+    entries_from,
+    entry_from,
+    entry_line,
+    key_from,
+    key_line,
+    row_from,
+    row_lines,
+    session_from,
+    session_line,
+)
 from scrubjay.model import Generation, Identity, Json, Memory
+from scrubjay.model.access import AuditEntry
 from scrubjay.model.checks import shown
 from scrubjay.model.portable import moment_text
 from scrubjay.ports import Entry, Outline, Piece, WholeBlob, WholeSession
 
 FORMAT: Final = "scrubjay-backup"
-VERSION: Final = 2
-"""Of the file. A reader takes every version up to its own. The first one has neither blobs nor sessions."""
+VERSION: Final = 3
+"""Of the file. A reader takes every version up to its own.
+
+The first one has neither blobs nor sessions, and the second one no keys of any kind and no audit log.
+"""
 
 _BYTES: Final = 16 * 1024 * 1024
 """Of lines that make one load, unless a single one is longer."""
@@ -107,6 +125,9 @@ def _header(outline: Outline, *, schema: str, at: datetime) -> dict[str, Json]:
         ],
         "last_generation": outline.last_number,
         "last_detour": outline.last_detour,
+        "audit": dict(outline.audit),
+        "api_keys": [api_key_line(key) for key in outline.api_keys],
+        "keys": [key_line(key) for key in outline.keys],
     }
 
 
@@ -114,6 +135,7 @@ def _lines(load: Load) -> Iterator[dict[str, Json]]:
     yield from row_lines(load.piece.memories, load.entries)
     yield from map(blob_line, load.piece.blobs)
     yield from map(session_line, load.piece.sessions)
+    yield from map(entry_line, load.piece.audit)
 
 
 def _by_name(vectors: Counter[int]) -> dict[str, Json]:
@@ -200,12 +222,14 @@ class _Batch:
         self._memories: list[Memory] = []
         self._blobs: list[WholeBlob] = []
         self._sessions: list[WholeSession] = []
+        self._audit: list[AuditEntry] = []
         self._entries: dict[int, list[Entry]] = {number: [] for number in numbers}
         self._bytes = 0
 
     @property
     def is_full(self) -> bool:
-        return len(self._memories) + len(self._blobs) + len(self._sessions) == BATCH or self._bytes > _BYTES
+        items = len(self._memories) + len(self._blobs) + len(self._sessions) + len(self._audit)
+        return items == BATCH or self._bytes > _BYTES
 
     def take(self, line: bytes) -> None:
         item = json.loads(line)
@@ -214,6 +238,8 @@ class _Batch:
             self._blobs.append(blob_from(item))
         elif "session" in item:
             self._sessions.append(session_from(item))
+        elif "logged" in item:
+            self._audit.append(entry_from(item))
         else:
             memory = row_from(item)
             self._memories.append(memory)
@@ -221,7 +247,9 @@ class _Batch:
                 self._entries[number].append(one)
 
     def load(self, place: int) -> Load:
-        piece = Piece(place=place, memories=self._memories, blobs=self._blobs, sessions=self._sessions)
+        piece = Piece(
+            place=place, memories=self._memories, blobs=self._blobs, sessions=self._sessions, audit=self._audit
+        )
         return Load(piece=piece, entries=self._entries)
 
 
@@ -260,6 +288,9 @@ def _manifest(header: dict[str, Any], seal: dict[str, Any]) -> Manifest:
         generations=tuple(_generation(one) for one in header["generations"]),
         last_number=header["last_generation"],
         last_detour=header.get("last_detour", 0),
+        audit=header.get("audit", {}),
+        api_keys=tuple(api_key_from(one) for one in header.get("api_keys", ())),
+        keys=tuple(key_from(one) for one in header.get("keys", ())),
     )
     return Manifest(
         version=header["version"],

@@ -1,8 +1,8 @@
 """Carry a whole installation into an empty store, vectors included, and prove that it arrived.
 
-A source is read in the order of storing: rows, then blobs, then sessions. Each load is a piece of that, rows with all
-their vectors; the vectors are stored first, then the piece together with the place that it ends at. So whatever the
-place says has arrived, has arrived whole, and a run that was killed goes on from there.
+A source is read in the order of storing: rows, blobs, sessions, and the audit log. Each load is a piece of that, rows
+with all their vectors; the vectors are stored first, then the piece together with the place that it ends at. So
+whatever the place says has arrived, has arrived whole, and a run that was killed goes on from there.
 """
 
 from collections import Counter
@@ -14,6 +14,7 @@ from typing import Final, Protocol, TypeAlias
 from scrubjay.errors import Conflict
 from scrubjay.jobs.lines import digest_of
 from scrubjay.model import Memory
+from scrubjay.model.access import AuditEntry
 from scrubjay.ports import (
     Entry,
     Outline,
@@ -36,7 +37,7 @@ ROUNDING: Final = 2e-3
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with how many steps are done and how many there are in all. Each item is carried, and then compared."""
 
-Item: TypeAlias = Memory | WholeBlob | WholeSession
+Item: TypeAlias = Memory | WholeBlob | WholeSession | AuditEntry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,12 +109,13 @@ class Carried:
     """Rows of each tenant."""
     blobs: Counter[str] = field(default_factory=Counter)
     sessions: Counter[str] = field(default_factory=Counter)
+    audit: Counter[str] = field(default_factory=Counter)
     vectors: Counter[int] = field(default_factory=Counter)
     """Memories with vectors, in each generation."""
     before: int = 0
     """Rows that an earlier run had carried already."""
     sha256: str = ""
-    """Over the content hashes of all rows, blobs and sessions, in their order."""
+    """Over the content hashes of everything, in its order."""
 
     @property
     def memories(self) -> int:
@@ -122,14 +124,15 @@ class Carried:
 
     @property
     def items(self) -> int:
-        """All rows, blobs and sessions."""
-        return self.memories + self.blobs.total() + self.sessions.total()
+        """All rows, blobs, sessions and entries of the audit log."""
+        return self.memories + self.blobs.total() + self.sessions.total() + self.audit.total()
 
     def count(self, piece: Piece) -> None:
         """Count what is in this piece too."""
         self.tenants.update(memory.scope.tenant for memory in piece.memories)
         self.blobs.update(whole.tenant for whole in piece.blobs)
         self.sessions.update(whole.scope.tenant for whole in piece.sessions)
+        self.audit.update(entry.tenant for entry in piece.audit)
 
 
 async def carry(
@@ -209,6 +212,7 @@ def _items_of(piece: Piece) -> Iterator[Item]:
     yield from piece.memories
     yield from piece.blobs
     yield from piece.sessions
+    yield from piece.audit
 
 
 def _named(item: Item) -> str:
@@ -217,6 +221,8 @@ def _named(item: Item) -> str:
             return f"memory {item.id} of tenant {item.scope.tenant}"
         case WholeBlob():
             return f"file {item.blob.hash} of tenant {item.tenant}"
+        case AuditEntry():
+            return f"entry {item.number} of the audit log"
         case _:
             return f"session {item.scope.session!r} of tenant {item.scope.tenant}"
 

@@ -6,12 +6,13 @@ to run while others write.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from scrubjay.errors import ScrubjayError, Unavailable
 from scrubjay.model import Finding, Generation
-from scrubjay.ports import Inspected, Listed, Stores
+from scrubjay.ports import Inspected, Listed, Stores, Vectors
+from scrubjay.ports.mirror import Mirror, Mirrored
 from scrubjay.write.index import Index
 
 PAGE: Final = 500
@@ -75,6 +76,8 @@ class Checkup:
         self.indexed = sum(counts[one.number] for one in known if one.state == "active")
         # Each vector is looked at once from its side, and those of the generation that answers once from the records'.
         self.total = sum(counts.values()) + self.indexed
+        if isinstance(self.stores.vectors, Mirrored):
+            self.total += sum([await self.stores.vectors.mirror.count(one.number) for one in known])
         for generation in known:
             lacking = await self._lacking(generation.number)
             yield self._covered(generation, counts[generation.number], lacking)
@@ -84,6 +87,22 @@ class Checkup:
                     yield self._orphaned(generation, orphans)
             else:
                 yield Finding(about="vectors", said="this engine cannot list what it holds: orphans are not looked for")
+            if isinstance(self.stores.vectors, Mirrored):
+                async for finding in self._mirror(self.stores.vectors.mirror, generation):
+                    yield finding
+
+    async def _mirror(self, mirror: Mirror, generation: Generation) -> AsyncIterator[Finding]:
+        """What is wrong with the mirror alone: what is wrong with the engine too has been said."""
+        about, number, lacking, after = f"mirror of generation {generation.number}", generation.number, 0, None
+        while page := await self.stores.records.marked(number, limit=PAGE, after=after):
+            missing = await mirror.missing(number, page)
+            lacking += len(missing) - len(await self.stores.vectors.missing(number, missing) if missing else ())
+            after = page[-1]
+        if lacking:
+            said = f"it lacks vectors of {_memories(lacking)}"
+            yield Finding(about=about, said=said, remedy="run `scrubjay vectors mirror`, which copies them")
+        if orphans := await self._orphans(mirror, number, elsewhere=self.stores.vectors):
+            yield replace(self._orphaned(generation, orphans), about=about)
 
     async def _lacking(self, generation: int) -> int:
         """Count the memories that are marked with this generation but have no vectors. With `fix`, mark them anew."""
@@ -100,15 +119,15 @@ class Checkup:
             after = page[-1]
         return lacking
 
-    async def _orphans(self, vectors: Listed, generation: int) -> int:
-        """Count the vectors whose record is gone. With `fix`, delete them."""
+    async def _orphans(self, vectors: Listed, generation: int, *, elsewhere: Vectors | None = None) -> int:
+        """Count the vectors whose record is gone, but for those that are elsewhere too. With `fix`, delete them."""
         orphans, after = 0, None
         while page := await vectors.ids(generation, limit=PAGE, after=after):
             # A record is stored before its vectors, so one that is being written is no orphan.
             gone = await self.stores.records.missing(page)
             if self.fix and gone:
                 await self.stores.vectors.remove(gone)
-            orphans += len(gone)
+            orphans += len(gone if elsewhere is None else await elsewhere.missing(generation, gone) if gone else ())
             self._step(len(page))
             after = page[-1]
         return orphans

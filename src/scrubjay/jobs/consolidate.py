@@ -18,6 +18,7 @@ from scrubjay.memories.patterns import Patterns
 from scrubjay.model.checks import check_several, shown
 from scrubjay.model.tasks import TASK_KIND
 from scrubjay.model.work import STEPS, Consolidated, Step, StepDone
+from scrubjay.ports import stage
 from scrubjay.ports.upkeep import Stirred
 
 log = logger("jobs")
@@ -50,6 +51,14 @@ def steps_of(given: Sequence[str] | str | None) -> tuple[Step, ...]:
 
 async def take(orders: Orders, step: Step) -> StepDone:
     """Take one step, and note how it went. Never raises for what a store or an item does."""
+    with stage("consolidate", step=step) as consolidating:
+        done = await _attempted(orders, step)
+        outcome = "failed" if done.error else "skipped" if done.skipped else "done"
+        consolidating.note(outcome=outcome, done=done.done, failed=done.failed)
+        return done
+
+
+async def _attempted(orders: Orders, step: Step) -> StepDone:
     began, answers = time.perf_counter(), list[StepDone]()
 
     async def taken() -> None:

@@ -96,13 +96,27 @@ async def _keep(
         told = _summary(found.summary, found.method, scope, window, since=episodes[0])
         [kept] = await core.remember_many([told], **where_of(place))
         tally.add(summaries=int(kept.outcome != "unchanged"))
-    facts = [_fact(one, place) for one in found.facts if one.confidence >= LEAST_CONFIDENCE and new & {*one.sources}]
+    candidates = [one for one in found.facts if one.confidence >= LEAST_CONFIDENCE and new & {*one.sources}]
+    facts = [_fact(one, place) for one in await _named(orders, candidates, episodes)]
     known = {one.id for one in await orders.parts.stores.records.get(
         Scope(tenant=scope.tenant), [UUID(str(fact["id"])) for fact in facts]
     )}  # fmt: skip
     if fresh := [fact for fact in facts if fact["id"] not in known]:
         stored = await Facts(core).store_many(fresh, **where_of(place))
         tally.add(facts=sum(one.outcome in ("stored", "superseded") for one in stored))
+
+
+async def _named(orders: Orders, facts: "Sequence[CandidateFact]", episodes: Sequence[Memory]) -> "list[CandidateFact]":
+    """The facts; under names that give nothing away where what was said is encrypted, since keys are kept in plain."""
+    vault, secret = orders.parts.stores.vault, {one.id: one for one in episodes if one.encrypted}
+    named: list[CandidateFact] = []
+    for fact in facts:
+        key, said = fact.key, next((secret[one] for one in fact.sources if one in secret), None)
+        if vault is not None and said is not None and key is not None:
+            prefix, _, name = key.partition(":")
+            key = f"{prefix}:{await vault.alias(said.scope.tenant, name)}"
+        named.append(replace(fact, key=key))
+    return named
 
 
 async def _read(orders: Orders, episodes: Sequence[Memory]) -> "Distilled":

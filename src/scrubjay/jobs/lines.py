@@ -4,17 +4,20 @@ import json
 import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 from uuid import UUID
 
 from scrubjay.model import PLACE_NAMES, Json, Memory, Scope
+from scrubjay.model.access import ApiKey, AuditEntry, bounds_of, rights_of
 from scrubjay.model.portable import from_json, moment_text, to_json
 from scrubjay.model.work import Trouble
 from scrubjay.model.working import Session, message_from, message_text, scratch_from, scratch_text
 from scrubjay.ports import Blob, Detour, Entry, WholeBlob, WholeSession
+from scrubjay.ports.access import StoredKey
+from scrubjay.ports.encryption import WrappedKey
 from scrubjay.ports.working import operation_from, operation_text
 from scrubjay.write.embed import entry
 
@@ -25,14 +28,19 @@ if TYPE_CHECKING:
 _MOMENTS: Final = ("first_at", "last_at", "retry_at", "parked_at")
 """Of a trouble."""
 
+_OF_A_KEY: Final = ("created_at", "expires_at", "revoked_at", "used_at")
+"""Moments of an API key."""
 
-def digest_of(item: Memory | WholeBlob | WholeSession) -> bytes:
-    """The content hash of a row, a blob or a session."""
+
+def digest_of(item: Memory | WholeBlob | WholeSession | AuditEntry) -> bytes:
+    """The content hash of a row, a blob, a session or an entry of the audit log."""
     match item:
         case Memory():
             line = row_line(item)
         case WholeBlob():
             line = {"tenant": item.tenant, "hash": item.blob.hash, "holders": [str(one) for one in item.holders]}
+        case AuditEntry():
+            line = entry_line(item)
         case _:
             line = session_line(item)
     return sha256(json.dumps(line, separators=(",", ":")).encode()).digest()
@@ -108,6 +116,92 @@ def blob_from(line: Mapping[str, Any]) -> WholeBlob:
         tenant=line["tenant"],
         blob=Blob(zlib.decompress(b64decode(line["content"])), base=line["base"]),
         holders=tuple(UUID(owner) for owner in line["holders"]),
+    )
+
+
+# Access
+
+
+def api_key_line(stored: StoredKey) -> dict[str, Json]:
+    """An API key: what is known of it, and the hash of its secret."""
+    key = stored.key
+    moments = {name: getattr(key, name) for name in _OF_A_KEY}
+    bounds: dict[str, Json] = {name: list(names) for name, names in asdict(key.bounds).items()}
+    return {
+        "id": key.id,
+        "tenant": key.tenant,
+        "name": key.name,
+        "digest": stored.digest.hex(),
+        "rights": list(key.rights),
+        **bounds,
+        **{name: moment_text(at) if at is not None else None for name, at in moments.items()},
+    }
+
+
+def api_key_from(line: Mapping[str, Any]) -> StoredKey:
+    """The API key that was written so."""
+    moments = {name: datetime.fromisoformat(line[name]) if line[name] is not None else None for name in _OF_A_KEY}
+    key = ApiKey(
+        id=line["id"],
+        tenant=line["tenant"],
+        name=line["name"],
+        rights=rights_of(line["rights"]),
+        bounds=bounds_of(users=line["users"], projects=line["projects"], agents=line["agents"]),
+        **cast("dict[str, Any]", moments),
+    )
+    return StoredKey(key=key, digest=bytes.fromhex(line["digest"]))
+
+
+def entry_line(entry: AuditEntry) -> dict[str, Json]:
+    """An entry of the audit log."""
+    return {
+        "logged": entry.number,
+        "at": moment_text(entry.at),
+        "tenant": entry.tenant,
+        "key": entry.key,
+        "action": entry.action,
+        "target": entry.target,
+        "ids": [str(one) for one in entry.ids],
+        "request": entry.request,
+    }
+
+
+def entry_from(line: Mapping[str, Any]) -> AuditEntry:
+    """The entry that was written so."""
+    return AuditEntry(
+        number=line["logged"],
+        at=datetime.fromisoformat(line["at"]),
+        tenant=line["tenant"],
+        key=line["key"],
+        action=line["action"],
+        target=line["target"],
+        ids=tuple(UUID(one) for one in line["ids"]),
+        request=line["request"],
+    )
+
+
+# Data keys
+
+
+def key_line(key: WrappedKey) -> dict[str, Json]:
+    """A data key, wrapped: worth nothing without the master key, and everything with it."""
+    return {
+        "tenant": key.tenant,
+        "number": key.number,
+        "master": key.master,
+        "wrapped": b64encode(key.wrapped).decode(),
+        "created_at": moment_text(key.created_at),
+    }
+
+
+def key_from(line: Mapping[str, Any]) -> WrappedKey:
+    """The data key that was written so."""
+    return WrappedKey(
+        tenant=line["tenant"],
+        number=line["number"],
+        master=line["master"],
+        wrapped=b64decode(line["wrapped"]),
+        created_at=datetime.fromisoformat(line["created_at"]),
     )
 
 

@@ -12,6 +12,7 @@ from scrubjay.jobs.attempts import attempted
 from scrubjay.jobs.leasing import TTL, leased
 from scrubjay.logs import logger
 from scrubjay.model import PLACE_NAMES, Memory, Scope, Where
+from scrubjay.model.sealed import is_sealed
 from scrubjay.model.work import Planned, Policy, Step, StepDone
 from scrubjay.model.working import scope_text
 from scrubjay.ports.leases import Lease
@@ -74,7 +75,8 @@ class Orders:
         trouble = await worklog.failed(step, item, scope, error=error, at=at, tries=TRIES, pause=PAUSE, body=body)
         if trouble.parked_at is None:
             return "resting"
-        log.warning("work parked", step=step, item=item, tries=trouble.tries, error=error)
+        # Its kind only, since a message may quote what is kept: `work parked` shows all of it to whoever may see it.
+        log.warning("work parked", step=step, item=item, tries=trouble.tries, error=error.partition(":")[0])
         return "parked"
 
 
@@ -99,7 +101,8 @@ class Tally:
     def plan_for(self, memory: Memory, why: str) -> None:
         """Note what a dry run would do to this memory."""
         content = memory.content if len(memory.content) <= 60 else f"{memory.content[:59]}…"
-        what = f"{memory.kind} {content!r}"
+        # What goes into an archive goes there as it is stored.
+        what = f"{memory.kind} (encrypted)" if is_sealed(memory.content) else f"{memory.kind} {content!r}"
         self.planned.append(Planned(step=self.step, what=what, why=why, scope=memory.scope, id=memory.id))
 
     def done(self, name: str) -> StepDone:

@@ -1,17 +1,20 @@
 """Prune: forget what the policy says is not worth keeping. Closed, not deleted: the past stays answerable.
 
 What was made from it stays. Rules, instructions, preferences and conventions, and what is pinned, are never pruned.
+Records of agents fade by the rules of their namespaces too: by age, and by how relevant they are by then.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 from scrubjay.jobs.orders import Orders, Tally
 from scrubjay.jobs.retain import close
 from scrubjay.model import Filter, Memory, Scope
-from scrubjay.model.work import StepDone, is_spared
+from scrubjay.model.namespaces import belonging, namespaces_of
+from scrubjay.model.work import Fading, StepDone, is_spared, relevance
 from scrubjay.ports.upkeep import Weight
 
 BATCH: Final = 500
@@ -19,12 +22,14 @@ PRUNED: Final = "pruned"
 
 
 async def prune(orders: Orders) -> StepDone:
-    """Forget by age, importance and use; then, where a place holds too much, what is least worth keeping."""
+    """Forget by age, importance and use, what has faded, and where a place holds too much, what is least worth it."""
     tally, policy = Tally("prune"), orders.policy
     if not policy.prunes:
         return StepDone(step="prune", skipped="no rule is set")
     if policy.prune_after is not None:
         await _by_age(orders, tally)
+    if policy.namespaces:
+        await _by_namespace(orders, tally)
     if policy.most_memories is not None or policy.most_bytes is not None:
         for weight in await orders.works.upkeep.weights(within=orders.within):
             if _excess(orders, weight):
@@ -53,6 +58,42 @@ async def _by_age(orders: Orders, tally: Tally) -> None:
         why = f"{PRUNED}: not used for {days} days, importance below {policy.prune_below:g}"
         if not await _gone(orders, idle, why, tally) or len(idle) < BATCH:
             return
+
+
+async def _by_namespace(orders: Orders, tally: Tally) -> None:
+    rules, now = orders.policy.namespaces, orders.parts.clock()
+    tenants = [orders.within.tenant] if orders.within is not None else await orders.works.upkeep.tenants()
+    planned: set[UUID] = set()
+    for tenant in tenants:
+        for name, rule in rules.items():
+            where = orders.within or Scope(tenant=tenant)
+            old = Filter(scope=where, reach="holds", data=belonging(name), until=now - rule.after)
+            async for batch in orders.parts.stores.records.scan(old, now=now, batch=BATCH):
+                faded = [one for one in batch if one.id not in planned and _has_faded(one, rules, now)]
+                if orders.dry_run:
+                    planned |= {one.id for one in faded}
+                    for one in faded:
+                        tally.plan_for(one, _faded_why(one, name, rule, now))
+                elif faded:
+                    why = f"{PRUNED}: {name}, older than {rule.after.days} days, relevance below {rule.below:g}"
+                    await _gone(orders, faded, why, tally)
+
+
+def _has_faded(memory: Memory, rules: Mapping[str, Fading], now: datetime) -> bool:
+    """Whether every namespace that it is in lets it go. One without a rule keeps what it has."""
+    if is_spared(memory):
+        return False
+    wanted, age = relevance(memory, now), now - memory.valid_from
+    of_its_own = [rules.get(name) for name in namespaces_of(memory)]
+    return all(rule is not None and age > rule.after and wanted < rule.below for rule in of_its_own)
+
+
+def _faded_why(memory: Memory, name: str, rule: Fading, now: datetime) -> str:
+    age, wanted = (now - memory.valid_from).days, relevance(memory, now)
+    return (
+        f"in {name} for {age} days, more than {rule.after.days}, used {memory.uses} times, "
+        f"and its relevance {wanted:.2f} is below {rule.below:g}"
+    )
 
 
 async def _gone(orders: Orders, memories: list[Memory], why: str, tally: Tally) -> int:

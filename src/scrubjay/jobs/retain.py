@@ -25,6 +25,9 @@ _PERIODS: Final = 12
 async def expire(orders: Orders) -> StepDone:
     """Close what has expired. It answered no question any more; now no index has to look at it either."""
     tally, now = Tally("expire"), orders.parts.clock()
+    if orders.parts.access is not None and not orders.dry_run:
+        # They may hold what memories say, and nobody may ever ask for them again.
+        await orders.parts.access.answers.sweep(now=now)
     while True:
         over = await orders.works.upkeep.expired(within=orders.within, now=now, limit=BATCH)
         if orders.dry_run:

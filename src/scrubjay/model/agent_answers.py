@@ -41,6 +41,8 @@ class Resumption:
     """The cycle that is open; None when the next one may begin."""
     steps: tuple[ActionStep, ...] = ()
     """Of the open cycle, in order."""
+    last_step: int = 0
+    """The highest number of a step in it, also of one whose proposal was forgotten."""
     snapshot: Snapshot | None = None
     """The newest snapshot of its files."""
     pending: tuple[str, ...] = ()
@@ -54,7 +56,7 @@ class Resumption:
     @property
     def next_step(self) -> int:
         """The step that the next `propose` proposes. Who gives it there is refused if somebody else did so first."""
-        return len(self.steps) + 1
+        return max([self.last_step, *(step.number for step in self.steps)]) + 1
 
     @property
     def waiting(self) -> tuple[ActionProposal, ...]:

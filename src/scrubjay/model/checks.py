@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
 from scrubjay.errors import InvalidInput
+from scrubjay.model.sealed import SEALED_LIMIT, is_sealed
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
@@ -64,7 +65,7 @@ def check_content(value: str, field: str = "content") -> None:
     """Some text, within the cap, that every store can hold."""
     if not isinstance(value, str) or not value.strip():
         raise InvalidInput(f"{field} is {shown(value)}: give it some text to remember")
-    if len(value) > CONTENT_LIMIT:
+    if len(value) > (SEALED_LIMIT if is_sealed(value) else CONTENT_LIMIT):
         raise InvalidInput(f"{field} has {len(value):,} characters: split it into parts of at most {CONTENT_LIMIT:,}")
     check_storable(field, value)
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, Self, TypeAlias, get_args
 
 from scrubjay.errors import InvalidInput
+from scrubjay.model.agents import BOOKKEEPING_KINDS
 from scrubjay.model.checks import Json, check_whole, shown
 from scrubjay.model.facts import CONFLICT_KIND
 from scrubjay.model.memory import EVENT_KINDS, STANDING_KINDS, Memory, Trust
@@ -31,9 +32,9 @@ SHAPE_KEY: Final = "context:shape"
 SHAPE_PLACE: Final = "place"
 """Where its data names its scope, so that a store can leave out the shapes of others."""
 
-ABOUT_MEMORIES: Final = frozenset({CONFLICT_KIND, "outcome", SHAPE_KIND, REJECTED_KIND})
-"""Kinds that are notes about memories and how to use them, and what was tried and rejected. They are kept with the
-memories, and no agent reads them unasked."""
+ABOUT_MEMORIES: Final = frozenset({CONFLICT_KIND, "outcome", SHAPE_KIND, REJECTED_KIND, *BOOKKEEPING_KINDS})
+"""Kinds that are notes about memories and how to use them, what was tried and rejected, and the bookkeeping of agents.
+They are kept with the memories, and no agent reads them unasked."""
 
 KINDS_OF_SECTION: Final[dict[Section, tuple[str, ...]]] = {
     "facts": (*STANDING_KINDS, "fact", "tech_stack", "skill", "feedback"),

@@ -14,6 +14,7 @@ from scrubjay.model.checks import (
     Json,
     check_content,
     check_data,
+    check_flag,
     check_fraction,
     check_kind,
     check_moment,
@@ -23,6 +24,7 @@ from scrubjay.model.checks import (
     shown,
 )
 from scrubjay.model.scope import Scope
+from scrubjay.model.sealed import fingerprint_in
 
 DEFAULT_KIND: Final = "note"
 
@@ -31,6 +33,10 @@ EVENT_KINDS: Final = frozenset({"event", "message", "negotiation", "observation"
 
 STANDING_KINDS: Final = ("instruction", "rule", "preference", "convention")
 """Things that always hold in their scope. Similarity does not find them, so `context` always offers them."""
+
+QUIET_KINDS: Final = frozenset({"checkpoint", "checkpoint_write", "session_item", "stored_item"})
+"""What programs keep for themselves, such as the state of a run. No index has its words or its meaning, and a reader
+who names no kinds does not meet it; whoever lists, counts, exports or forgets what a scope holds does."""
 
 EXPIRED: Final = "expired"
 ARCHIVED: Final = "archived"
@@ -75,6 +81,8 @@ class Memory:
     reason: str | None = None
     derived_from: tuple[UUID, ...] = ()
     redacted: tuple[str, ...] = ()
+    encrypted: bool = field(default=False, compare=False)
+    """Whether it is stored encrypted. Readers who have the key see it as it was told."""
     # where
     scope: Scope
     position: int | None = None
@@ -108,6 +116,7 @@ class Memory:
             check_content(self.reason, "reason")
         if self.closed_because is not None:
             check_content(self.closed_because, "closed_because")
+        check_flag("encrypted", self.encrypted)
         check_moment("created_at", self.created_at)
         check_moment("valid_from", self.valid_from)
         check_moment("valid_to", self.valid_to)
@@ -131,7 +140,9 @@ class Memory:
     @property
     def fingerprint(self) -> bytes:
         """What makes two memories of one scope the same thing said twice."""
-        if self._fingerprint is None:
+        if self._fingerprint is None and (carried := fingerprint_in(self.content)) is not None:
+            object.__setattr__(self, "_fingerprint", carried)
+        elif self._fingerprint is None:
             data = json.dumps(self.data, ensure_ascii=False, sort_keys=True, separators=(",", ":")) if self.data else ""
             said = (self.kind, self.key or "", self.content, data, str(self.id) if self.is_event else "")
             # Each with its length before it, so that no two different memories spell the same text.

@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 from scrubjay.errors import InvalidInput, Unsupported
-from scrubjay.model.checks import Json, check_whole, shown
+from scrubjay.model.checks import Json, check_flag, check_whole, shown
 from scrubjay.model.memory import Memory, Trust
 from scrubjay.model.scope import PLACE_NAMES, Scope
 
@@ -32,6 +32,8 @@ def to_json(memory: Memory) -> dict[str, Json]:
     for field in _FIELDS:
         value = getattr(memory, field.name)
         if field.name in shown_ or field.name in _LOCAL or field.name == "scope" or value in (None, (), {}):
+            continue
+        if value is False:  # Only of what is encrypted is anything said about it.
             continue
         shown_[field.name] = _WRITERS.get(type(value), _same)(value)
     return shown_
@@ -60,6 +62,7 @@ def from_json(value: Mapping[str, Any], tenant: str) -> Memory:
         trust=_trust(value.get("trust", Trust.TOLD)),
         derived_from=tuple(_id("derived_from", one) for one in _texts("derived_from", value.get("derived_from", []))),
         redacted=_texts("redacted", value.get("redacted", [])),
+        encrypted=_flag("encrypted", value.get("encrypted", False)),
         superseded_by=_id("superseded_by", value["superseded_by"]) if value.get("superseded_by") else None,
         **given,
     )
@@ -119,6 +122,11 @@ def _texts(name: str, value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
         raise InvalidInput(f"{name} is {shown(value)}: use text")
     return tuple(value)
+
+
+def _flag(name: str, value: object) -> bool:
+    check_flag(name, value)
+    return bool(value)
 
 
 def _trust(value: object) -> Trust:

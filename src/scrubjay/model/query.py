@@ -18,7 +18,7 @@ from scrubjay.model.checks import (
     check_whole,
     shown,
 )
-from scrubjay.model.memory import Memory
+from scrubjay.model.memory import QUIET_KINDS, Memory
 from scrubjay.model.scope import Scope
 
 Mode: TypeAlias = Literal["hybrid", "meaning", "words"]
@@ -52,6 +52,7 @@ class Filter:
     reach: Reach = "sees"
     """`sees`: all that concerns a reader in the scope. `holds`: only what lies inside it."""
     kinds: tuple[str, ...] = ()
+    """Only these. Without any, a reader (`sees`) meets every kind but the quiet ones."""
     key: str | None = None
     key_prefix: str | None = None
     data: dict[str, Json] = field(default_factory=dict, hash=False)
@@ -94,6 +95,11 @@ class Filter:
             or self.as_of.valid_at
         )
 
+    @property
+    def leaves_out(self) -> frozenset[str]:
+        """The kinds that may not answer although no kinds are named."""
+        return QUIET_KINDS if self.reach == "sees" and not self.kinds else frozenset()
+
     def admits(self, scope: Scope) -> bool:
         """Whether memories of that scope may answer."""
         return self.scope.sees(scope) if self.reach == "sees" else self.scope.holds(scope)
@@ -102,7 +108,7 @@ class Filter:
         """Whether this memory may answer."""
         return (
             self.admits(memory.scope)
-            and (not self.kinds or memory.kind in self.kinds)
+            and (memory.kind in self.kinds if self.kinds else memory.kind not in self.leaves_out)
             and (self.key is None or memory.key == self.key)
             and (self.key_prefix is None or (memory.key or "").startswith(self.key_prefix))
             and memory.importance >= self.least_importance

@@ -19,6 +19,14 @@ class Where(TypedDict, total=False):
     workflow: str | None
 
 
+class OfAgent(TypedDict, total=False):
+    """Where an agent lives, but for its name. It outlives its sessions, so none is named."""
+
+    user: str | None
+    project: str | None
+    workflow: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
     """A place: a tenant, and any of user, project, agent, session and workflow. What is not named is open.

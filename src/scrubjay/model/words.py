@@ -4,7 +4,8 @@ import re
 import unicodedata
 from typing import Final
 
-from scrubjay.model.memory import Memory
+from scrubjay.model.memory import QUIET_KINDS, Memory
+from scrubjay.model.sealed import is_sealed, words_in
 
 MOST_TERMS: Final = 32
 """Words of one question that are looked for. A longer question is searched by its rarest-looking ones."""
@@ -50,8 +51,10 @@ def words_of(text: str) -> list[str]:
 
 
 def words_of_memory(memory: Memory) -> list[str]:
-    """The words that a memory is found by: those of its key, of who said it, and of its content."""
-    words = words_of(memory.content)
+    """The words that a memory is found by: those of its key, of who said it, of its content. Quiet ones have none."""
+    if memory.kind in QUIET_KINDS:
+        return []
+    words = words_in(memory.content) if is_sealed(memory.content) else words_of(memory.content)
     names = f"{memory.key or ''} {memory.speaker}".strip()
     return words_of(names) + words if names else words
 

@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from math import exp2
 from typing import Final, Literal, TypeAlias, get_args
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.checks import check_fraction, check_whole, shown
 from scrubjay.model.memory import STANDING_KINDS, Memory
+from scrubjay.model.namespaces import check_namespaces
 from scrubjay.model.scope import Scope
 
 Step: TypeAlias = Literal["drain", "distill", "learn", "index", "expire", "decay", "archive", "prune"]
@@ -19,7 +21,23 @@ STEPS: Final[tuple[Step, ...]] = get_args(Step)
 PINNED: Final = 1.0
 """Who gives a memory this importance wants to keep it: it neither decays nor is pruned."""
 
+_MONTH: Final = timedelta(days=30)
+
 _TROUBLES: Final = uuid5(NAMESPACE_URL, "scrubjay:trouble")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fading:
+    """When records of a namespace are forgotten: those that are older than this and less relevant than that."""
+
+    after: timedelta
+    below: float = 0.2
+    """1 forgets whatever is old, but for what is pinned. See `relevance`."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.after, timedelta) or self.after <= timedelta(0):
+            raise InvalidInput(f"after is {shown(self.after)}: use a timedelta above zero")
+        check_fraction("below", self.below)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +56,8 @@ class Policy:
     """Of one place: a user's project with all its sessions. Over it, the least worth keeping is forgotten."""
     most_bytes: int | None = None
     """The same, for the bytes that the texts of a place take."""
+    namespaces: Mapping[str, Fading] = field(default_factory=dict, hash=False)
+    """How the records of agents fade, by the name of the namespace. Who is in several goes when each lets it go."""
 
     def __post_init__(self) -> None:
         for name in ("half_life", "archive_after", "prune_after"):
@@ -48,11 +68,26 @@ class Policy:
         for name in ("most_memories", "most_bytes"):
             if getattr(self, name) is not None:
                 check_whole(name, getattr(self, name), least=1, most=2**53)
+        if not isinstance(self.namespaces, Mapping) or not all(
+            isinstance(one, Fading) for one in self.namespaces.values()
+        ):
+            raise InvalidInput(f"namespaces is {shown(self.namespaces)}: use names, each with a Fading")
+        check_namespaces(tuple(self.namespaces))
 
     @property
     def prunes(self) -> bool:
         """Whether there is any rule to prune by."""
-        return self.prune_after is not None or self.most_memories is not None or self.most_bytes is not None
+        rules = (self.prune_after, self.most_memories, self.most_bytes)
+        return any(rule is not None for rule in rules) or bool(self.namespaces)
+
+
+def relevance(memory: Memory, now: datetime) -> float:
+    """How much a record matters, 0 to 1: its importance, which decays without use, raised by how often it is used.
+
+    Used once for each month of its life, half of what it lacks to 1 is made up for; twice, three quarters.
+    """
+    months = max((now - memory.valid_from) / _MONTH, 1.0)
+    return 1.0 - (1.0 - memory.importance) * exp2(-memory.uses / months)
 
 
 def is_spared(memory: Memory) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scrubjay.model import Identity
-from scrubjay.ports import Calibrated, Embedder, SharedVectors
+from scrubjay.ports import Calibrated, Embedder, SharedVectors, stage
 
 if TYPE_CHECKING:
     from scrubjay.ports import Matrix
@@ -65,12 +65,15 @@ class Cached:
         """Return one row per text, in order; only texts that are not remembered are embedded, each once."""
         if not texts:
             return await self._embedder.embed(texts, question=question)
-        found = self._recall(texts, question=question)
-        missing = [text for text in dict.fromkeys(texts) if text not in found]
-        if missing:
-            learnt = await self._learn(missing, question=question)
-            found.update(learnt)
-            self._keep(learnt, question=question)
+        with stage("embed", texts=len(texts), question=question) as embedding:
+            found = self._recall(texts, question=question)
+            missing = [text for text in dict.fromkeys(texts) if text not in found]
+            shared = 0
+            if missing:
+                learnt, shared = await self._learn(missing, question=question)
+                found.update(learnt)
+                self._keep(learnt, question=question)
+            embedding.note(remembered=len(texts) - len(missing), shared=shared, embedded=len(missing) - shared)
 
         import numpy as np  # noqa: PLC0415  # whoever embeds has imported it by now
 
@@ -97,19 +100,20 @@ class Cached:
         if self._shared is not None:
             await self._shared.shut()
 
-    async def _learn(self, texts: Sequence[str], *, question: bool) -> "dict[str, Matrix]":
-        """The vectors of texts that are not remembered: those that are shared, and the rest from the model."""
+    async def _learn(self, texts: Sequence[str], *, question: bool) -> "tuple[dict[str, Matrix], int]":
+        """The vectors of texts that are not remembered, and how many of them are shared; the rest is the model's."""
         # A model on a server is not known for certain before its first answer tells its dimensions.
         shared = self._shared if self.identity.dimensions else None
         found = await shared.get(self.identity, texts, question=question) if shared is not None else {}
-        self.shared += len(found)
+        shared_count = len(found)
+        self.shared += shared_count
         missing = [text for text in texts if text not in found]
         if missing:
             rows = await self._embedder.embed(missing, question=question)
             found.update(zip(missing, rows, strict=True))
             if self._shared is not None:
                 await self._shared.put(self.identity, missing, rows, question=question)
-        return found
+        return found, shared_count
 
     def _recall(self, texts: Sequence[str], *, question: bool) -> "dict[str, Matrix]":
         distinct = dict.fromkeys(texts)

@@ -8,18 +8,32 @@ protocols it satisfies. A backend wraps its driver's errors in `StoreUnavailable
 from scrubjay.ports.blobs import Blob, Blobs, Room
 from scrubjay.ports.events import Event, Events, Handler, Replayed
 from scrubjay.ports.health import Guard, Guarded, Probe
-from scrubjay.ports.indexes import UNSURE, WORDS_ONLY, Entry, Generations, Keeping, Listed, Match, Texts, Vectors
+from scrubjay.ports.indexes import (
+    SILENT,
+    UNSURE,
+    WORDS_ONLY,
+    Entry,
+    Generations,
+    Keeping,
+    Listed,
+    Match,
+    Texts,
+    Vectors,
+)
 from scrubjay.ports.inspected import Inspected
 from scrubjay.ports.leases import Lease, Leases
 from scrubjay.ports.models import Calibrated, Chat, Embedder, Matrix, Redactor, Remembering, SharedVectors, Tokens
 from scrubjay.ports.portable import Outline, Piece, Portable, PortableVectors, Still, WholeBlob, WholeSession
 from scrubjay.ports.records import Counts, Decide, Decision, Known, Records
 from scrubjay.ports.stores import Clock, Serving, Stores
+from scrubjay.ports.telemetry import Stage, Watcher, stage, watch
+from scrubjay.ports.trees import Trees
 from scrubjay.ports.upkeep import Stirred, Upkeep, Weight, Works
 from scrubjay.ports.working import Detour, Detours, Fenced, Operation, Outrun, Working
 from scrubjay.ports.worklog import Worklog
 
 __all__ = [
+    "SILENT",
     "UNSURE",
     "WORDS_ONLY",
     "Blob",
@@ -63,17 +77,22 @@ __all__ = [
     "Room",
     "Serving",
     "SharedVectors",
+    "Stage",
     "Still",
     "Stirred",
     "Stores",
     "Texts",
     "Tokens",
+    "Trees",
     "Upkeep",
     "Vectors",
+    "Watcher",
     "Weight",
     "WholeBlob",
     "WholeSession",
     "Working",
     "Worklog",
     "Works",
+    "stage",
+    "watch",
 ]

@@ -1,9 +1,10 @@
 """Bytes by their hash: files that memories speak of, each stored once however many memories hold it."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from scrubjay.errors import InvalidInput
@@ -12,10 +13,36 @@ from scrubjay.model import Scope
 MOST_BYTES = 64 * 1024 * 1024
 """Of one blob. Larger things belong in an object store, with their address in a memory."""
 
+_SEAL: Final = b"scrubjay-sealed:1:"
+_HEAD: Final = re.compile(_SEAL + rb"([0-9a-f]{8})([0-9a-f]{64})([0-9a-f]{64})")
+_SEALING: Final = 1_024
+"""More than what encryption adds."""
+
+
+def hash_of(content: bytes) -> str:
+    """The name that a content is stored under: its hash; of an encrypted one, the hash of what is encrypted."""
+    parts = sealed_parts(content)
+    return sha256(content).hexdigest() if parts is None else parts[1]
+
+
+def sealed_blob(*, key: int, name: str, body: bytes) -> bytes:
+    """An encrypted content: the number of its key, its name, a checksum, and the ciphertext."""
+    return b"".join((_SEAL, f"{key:08x}{name}{sha256(body).hexdigest()}".encode(), body))
+
+
+def sealed_parts(content: bytes) -> tuple[int, str, bytes] | None:
+    """The number of its key, its name and the ciphertext; None when the content is not encrypted, or damaged."""
+    head = _HEAD.match(content)
+    if head is None:
+        return None
+    key, name, checksum = (part.decode() for part in head.groups())
+    body = content[head.end() :]
+    return (int(key, 16), name, body) if checksum == sha256(body).hexdigest() else None
+
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """Bytes to keep. The hash is the one that `sha256sum` prints."""
+    """Bytes to keep. The hash is the one that `sha256sum` prints of them, also when they are encrypted here."""
 
     content: bytes = field(repr=False)
     base: str | None = None
@@ -23,11 +50,11 @@ class Blob:
     hash: str = field(init=False)
 
     def __post_init__(self) -> None:
-        if len(self.content) > MOST_BYTES:
+        if len(self.content) > MOST_BYTES + (_SEALING if self.content.startswith(_SEAL) else 0):
             raise InvalidInput(
                 f"a blob has {len(self.content):,} bytes: the most is {MOST_BYTES:,}, keep larger ones elsewhere"
             )
-        object.__setattr__(self, "hash", sha256(self.content).hexdigest())
+        object.__setattr__(self, "hash", hash_of(self.content))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,9 @@ UNSURE: Final = 0
 WORDS_ONLY: Final = -1
 """The mark of a memory that is to be found by its words only: it has no vectors, and does not wait for any."""
 
+SILENT: Final = -2
+"""The mark of a memory of a quiet kind: it never has vectors, whatever is configured."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keeping:

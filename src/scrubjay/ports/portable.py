@@ -7,9 +7,12 @@ from typing import Protocol, runtime_checkable
 from uuid import UUID
 
 from scrubjay.model import Generation, Memory, Scope
+from scrubjay.model.access import AuditEntry
 from scrubjay.model.work import Trouble
 from scrubjay.model.working import Message, Scratch, Session
+from scrubjay.ports.access import StoredKey
 from scrubjay.ports.blobs import Blob
+from scrubjay.ports.encryption import WrappedKey
 from scrubjay.ports.indexes import Entry
 from scrubjay.ports.working import Detour
 
@@ -29,6 +32,12 @@ class Outline:
     """The highest number that a generation ever had. It is not used again."""
     last_detour: int = 0
     """The highest number that a noted change of a session ever had. It is not used again."""
+    audit: dict[str, int] = field(default_factory=dict)
+    """How many entries the audit log has of each tenant."""
+    api_keys: tuple[StoredKey, ...] = ()
+    """The API keys of all tenants, in the order of their ids."""
+    keys: tuple[WrappedKey, ...] = ()
+    """The data keys of all tenants, wrapped: what is encrypted is carried as it is, and opens nowhere without them."""
 
     @property
     def memories(self) -> int:
@@ -37,8 +46,8 @@ class Outline:
 
     @property
     def items(self) -> int:
-        """All rows, blobs and sessions."""
-        return self.memories + sum(self.blobs.values()) + sum(self.sessions.values())
+        """All rows, blobs, sessions and entries of the audit log."""
+        return self.memories + sum(map(sum, (one.values() for one in (self.blobs, self.sessions, self.audit))))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +85,10 @@ class Piece:
     memories: Sequence[Memory] = ()
     blobs: Sequence[WholeBlob] = ()
     sessions: Sequence[WholeSession] = ()
+    audit: Sequence[AuditEntry] = ()
 
     def __len__(self) -> int:
-        return len(self.memories) + len(self.blobs) + len(self.sessions)
+        return len(self.memories) + len(self.blobs) + len(self.sessions) + len(self.audit)
 
 
 class Still(Protocol):
@@ -88,7 +98,7 @@ class Still(Protocol):
         """Return what is in it."""
 
     def pieces(self, *, after: int = 0, batch: int = 500) -> AsyncIterator[Piece]:
-        """Stream everything of every tenant: rows in the order of storing, then blobs, then sessions by their scopes.
+        """Stream everything of every tenant: rows in the order of storing, blobs, sessions by their scopes, the log.
 
         A blob comes after the one that it is a version of. A piece is of one kind, with `batch` items at most: rows
         exactly that many while there are, the others fewer when they are large. Its place is larger than the one
@@ -111,7 +121,7 @@ class Portable(Protocol):
         """
 
     async def begin(self, source: str, outline: Outline) -> None:
-        """Note that the store is being filled from this source, and give it exactly the outline's generations.
+        """Note that the store is being filled from this source; give it exactly the outline's generations and keys.
 
         Safe to repeat: what was filled already stays.
         """

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from scrubjay.model import Generation
 from scrubjay.ports.blobs import Blobs
+from scrubjay.ports.encryption import Vault
 from scrubjay.ports.indexes import Generations, Texts, Vectors
 from scrubjay.ports.models import Embedder
 from scrubjay.ports.records import Records
@@ -36,3 +37,5 @@ class Stores:
     texts: Texts
     vectors: Vectors
     blobs: Blobs
+    vault: Vault | None = None
+    """Who holds the keys of what is encrypted; None where nothing can be."""

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable
+from concurrent.futures import Future
 from typing import Concatenate, Generic, ParamSpec, TypeVar
 
 from scrubjay.errors import Closed
@@ -24,6 +25,10 @@ class Loop:
 
     def run(self, work: Callable[[], Awaitable[T]]) -> T:
         """Run it there and wait for it here."""
+        return self.submit(work).result()
+
+    def submit(self, work: Callable[[], Awaitable[T]]) -> Future[T]:
+        """Run it there, and return what will hold the answer."""
 
         async def whole() -> T:
             return await work()
@@ -31,8 +36,7 @@ class Loop:
         with self._lock:
             if self._stopping:
                 raise Closed
-            done = asyncio.run_coroutine_threadsafe(whole(), self._loop)
-        return done.result()
+            return asyncio.run_coroutine_threadsafe(whole(), self._loop)
 
     def stop(self) -> None:
         """Let what other threads have begun come to its end, then end the thread. Safe to call twice."""
@@ -68,7 +72,9 @@ def forward(
     """The same verb, blocking."""
 
     def forwarded(self: Blocking[Verbs_co], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._loop.run(lambda: verb(self._verbs, *args, **kwargs))
+        # By its name: the verbs may be those of a server, which has the same ones.
+        named: Callable[P, Awaitable[T]] = getattr(self._verbs, verb.__name__)
+        return self._loop.run(lambda: named(*args, **kwargs))
 
     forwarded.__name__ = verb.__name__
     forwarded.__qualname__ = f"Sync{verb.__qualname__}"

@@ -1,7 +1,7 @@
 """Scrubjay without `await`. Forwards only: nothing has a second body."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self, Unpack
@@ -11,11 +11,15 @@ from scrubjay.model import Where
 from scrubjay.ports import Event
 from scrubjay.read.narrow import Narrow
 from scrubjay.service import Scrubjay
+from scrubjay.sync.access import SyncAccess
+from scrubjay.sync.agents import SyncAgents
+from scrubjay.sync.encryption import SyncEncryption
 from scrubjay.sync.episodes import SyncEpisodes
 from scrubjay.sync.facts import SyncFacts
 from scrubjay.sync.forward import Blocking, Loop, forward
 from scrubjay.sync.patterns import SyncPatterns
 from scrubjay.sync.tasks import SyncTasks
+from scrubjay.sync.vectors import SyncVectorUpkeep
 from scrubjay.sync.work import SyncWork
 from scrubjay.sync.working import SyncWorking
 from scrubjay.sync.workspace import SyncWorkspace
@@ -66,6 +70,7 @@ class SyncScrubjay(Blocking[Scrubjay]):
     count = forward(Scrubjay.count)
     stats = forward(Scrubjay.stats)
     import_lines = forward(Scrubjay.import_lines)
+    missed = forward(Scrubjay.missed)
     consolidate = forward(Scrubjay.consolidate)
     reindex = forward(Scrubjay.reindex)
     rollback = forward(Scrubjay.rollback)
@@ -94,6 +99,11 @@ class SyncScrubjay(Blocking[Scrubjay]):
             return self._verbs.subscribe(name, called, **where)
 
         return self._loop.run(subscribed)
+
+    @property
+    def agents(self) -> SyncAgents:
+        """Agents: every cycle on record, so that whoever was stopped goes on exactly where it stopped."""
+        return SyncAgents(self._verbs.agents, self._loop)
 
     @property
     def episodes(self) -> SyncEpisodes:
@@ -131,6 +141,21 @@ class SyncScrubjay(Blocking[Scrubjay]):
         return SyncWork(self._verbs.work, self._loop)
 
     @property
+    def access(self) -> SyncAccess:
+        """API keys of this tenant, and the log of what was done to them and taken out of the memory."""
+        return SyncAccess(self._verbs.access, self._loop)
+
+    @property
+    def vectors(self) -> SyncVectorUpkeep:
+        """The vector engine and its mirror, for whoever looks after them: status, rebuilding."""
+        return SyncVectorUpkeep(self._verbs.vectors, self._loop)
+
+    @property
+    def encryption(self) -> SyncEncryption:
+        """Encryption at rest, for whoever looks after it: which keys there are, and changing them."""
+        return SyncEncryption(self._verbs.encryption, self._loop)
+
+    @property
     def tenant(self) -> str:
         """Whose memories these are."""
         return self._verbs.tenant
@@ -140,4 +165,13 @@ class SyncScrubjay(Blocking[Scrubjay]):
         other = SyncScrubjay.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other._verbs = self._verbs.for_tenant(tenant)  # noqa: SLF001 -- our own class
+        return other
+
+    def narrowed(
+        self, *, users: Sequence[str] = (), projects: Sequence[str] = (), agents: Sequence[str] = ()
+    ) -> "SyncScrubjay":
+        """The same memory for whoever may only reach these. See `Scrubjay.narrowed`."""
+        other = SyncScrubjay.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._verbs = self._verbs.narrowed(users=users, projects=projects, agents=agents)  # noqa: SLF001 -- our own class
         return other

@@ -16,6 +16,8 @@ import pytest
 
 # Before the suites are imported, so that a failed assertion shows both sides.
 pytest.register_assert_rewrite(
+    "scrubjay.testing.access",
+    "scrubjay.testing.agents",
     "scrubjay.testing.congruence",
     "scrubjay.testing.embedder",
     "scrubjay.testing.episodes",
@@ -36,6 +38,8 @@ pytest.register_assert_rewrite(
     "scrubjay.testing.workspace",
 )
 
+from scrubjay.testing.access import AnswersSuite, AuditSuite, KeysSuite  # noqa: E402 -- see above
+from scrubjay.testing.agents import AgentsSuite  # noqa: E402 -- see above
 from scrubjay.testing.congruence import congruence  # noqa: E402 -- see above
 from scrubjay.testing.embedder import EmbedderSuite  # noqa: E402 -- see above
 from scrubjay.testing.episodes import EpisodesSuite  # noqa: E402 -- see above
@@ -67,12 +71,16 @@ from scrubjay.testing.workspace import WorkspaceSuite  # noqa: E402 -- see above
 
 __all__ = [
     "NOW",
+    "AgentsSuite",
+    "AnswersSuite",
+    "AuditSuite",
     "EmbedderSuite",
     "EpisodesSuite",
     "EventsSuite",
     "FactsSuite",
     "GenerationsSuite",
     "KeepingSuite",
+    "KeysSuite",
     "LeasesSuite",
     "ListedSuite",
     "PatternsSuite",

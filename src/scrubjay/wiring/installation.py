@@ -13,7 +13,8 @@ from scrubjay.jobs.carry import Carried, EngineOfVectors, Progress, Store, carry
 from scrubjay.model import Finding
 from scrubjay.ports import PortableVectors
 from scrubjay.settings import Settings
-from scrubjay.wiring.memory import anchored, engine_name, utc_now, vectors_of
+from scrubjay.wiring.memory import anchored, engine_name, guarded, utc_now, vectors_of
+from scrubjay.wiring.mirror import mirrored
 
 if TYPE_CHECKING:
     from scrubjay.backends.sql.database import Database
@@ -64,6 +65,8 @@ def versions_of(settings: Settings | None) -> list[Finding]:
     extras = {kinds[kind] for url in asked if (kind := url.partition(":")[0].partition("+")[0]) in kinds}
     if settings.working.get_secret_value():
         extras.add("redis")
+    if settings.encryption_key.get_secret_value() or settings.encryption_key_file:
+        extras.add("encryption")
     return versions(tuple(sorted(extras)))
 
 
@@ -103,11 +106,13 @@ def move_stores(
     source_vectors: str = "embedded",
     target_vectors: str = "embedded",
     vectors_key: str = "",
+    mirror: str = "auto",
     progress: Progress = lambda _done, _total: None,
 ) -> Moved:
     """Carry everything from one record store to another that is empty, with its vectors, and compare both sides.
 
-    Killed half-way and run again, it goes on. The source is only read.
+    Killed half-way and run again, it goes on. The source is only read. What a vector engine is too far gone to give
+    back comes from its mirror, and an engine that is to have one is filled with it.
     """
     from scrubjay.backends.sql.carry import SqlPortable, check_readable, identity_of
     from scrubjay.backends.sql.database import Database
@@ -124,8 +129,8 @@ def move_stores(
             await check_readable(old)
             await migrate(new)
             still = await parts.enter_async_context(SqlPortable(old).still())
-            there = _carried_vectors(parts, target_vectors, new, vectors_key)
-            here = _carried_vectors(parts, source_vectors, old, vectors_key)
+            there = _carried_vectors(parts, target_vectors, new, vectors_key, mirror)
+            here = _carried_vectors(parts, source_vectors, old, vectors_key, mirror)
             store = Store(name=identity_of(old), still=still, vectors=here)
             carried = await carry(store, SqlPortable(new), there, progress)
             await SqlGenerations(new).keep(engine_name(target_vectors), at=utc_now())
@@ -134,13 +139,14 @@ def move_stores(
     return asyncio.run(work())
 
 
-def _carried_vectors(parts: AsyncExitStack, url: str, database: "Database", key: str) -> EngineOfVectors:
-    """The vector engine that the URL names, if it can give back what it holds."""
+def _carried_vectors(parts: AsyncExitStack, url: str, database: "Database", key: str, mirror: str) -> EngineOfVectors:
+    """The vector engine that the URL names, with its mirror, if it can give back what it holds."""
     engine = vectors_of(url, database, key=key)
-    parts.push_async_callback(engine.shut)
     if not isinstance(engine, PortableVectors):
         raise Misconfigured(f"vectors in {url!r} cannot be carried: move with `embedded`, then run `scrubjay reindex`")
-    return cast("EngineOfVectors", engine)
+    vectors = mirrored(guarded(engine, url), url, database, mirror)
+    parts.push_async_callback(vectors.shut)
+    return cast("EngineOfVectors", vectors)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +171,8 @@ def back_up(settings: Settings, file: Path, progress: Progress = lambda _done, _
             await check_readable(database)
             copy = await parts.enter_async_context(copied(database))
             url = anchored(settings.vectors, database)
-            vectors = _carried_vectors(parts, url, copy, settings.vectors_key.get_secret_value())
+            key = settings.vectors_key.get_secret_value()
+            vectors = _carried_vectors(parts, url, copy, key, settings.mirror)
             still = await parts.enter_async_context(SqlPortable(copy).still())
             source = Store(name=identity_of(database), still=still, vectors=vectors)
             manifest = await write_backup(source, file, schema=HEAD, at=utc_now(), progress=progress)
@@ -201,7 +208,8 @@ def restore_from(
         backup = Backup(file)
         async with fresh(settings.records_url, backup.name, force=force) as found, AsyncExitStack() as parts:
             url = anchored(settings.vectors, Database(settings.records_url))
-            vectors = _carried_vectors(parts, url, found.database, settings.vectors_key.get_secret_value())
+            key = settings.vectors_key.get_secret_value()
+            vectors = _carried_vectors(parts, url, found.database, key, settings.mirror)
             records = SqlPortable(found.database)
             if force and await records.begun(backup.name) is None:
                 # Vectors on a server are not kept aside: they can be made again from the records that are.

@@ -14,13 +14,17 @@ from pydantic import SecretStr
 from scrubjay.core import Parts
 from scrubjay.errors import Misconfigured, StoreUnavailable
 from scrubjay.jobs.probing import Embedding
+from scrubjay.memories.workspace.code.roots import WorkingTrees
 from scrubjay.model import Health, Identity
 from scrubjay.model.working import Limits
 from scrubjay.model.workspace import WORKSPACE_KINDS
 from scrubjay.ports import Chat, Embedder, Events, Inspected, Probe, SharedVectors, Stores, Vectors, Working, Works
+from scrubjay.ports.access import AccessStores
 from scrubjay.service import Scrubjay
 from scrubjay.settings import Settings, read_settings
 from scrubjay.sync import SyncScrubjay
+from scrubjay.wiring.encryption import Encryption, encryption_of
+from scrubjay.wiring.mirror import mirrored
 from scrubjay.write.index import Index
 from scrubjay.write.redact import SecretRedactor
 
@@ -60,16 +64,19 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
 
     database = Database(settings.records_url)
     engine = vectors_of(settings.vectors, database, key=settings.vectors_key.get_secret_value())
-    vectors = _guarded(engine, settings.vectors)
+    guard = guarded(engine, settings.vectors)
+    vectors = mirrored(guard, settings.vectors, database, settings.mirror)
     redis = _redis(settings)
     model = embedder or configured(settings, redis)
-    stores = Stores(
+    encryption = encryption_of(settings, database, utc_now)
+    plain = Stores(
         records=SqlRecords(database),
         generations=SqlGenerations(database),
         texts=SqlTexts(database),
         vectors=vectors,
         blobs=SqlBlobs(database),
     )
+    stores = encryption.stores(plain)
     events = _events(redis)
     index = Index(
         stores=stores,
@@ -80,28 +87,32 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
         engine=engine_name(settings.vectors),
         fallbacks=_fallbacks(settings, redis),
         words_only=() if settings.workspace_embeddings else WORKSPACE_KINDS,
+        hidden=encryption.hidden,
     )
+    redactor = SecretRedactor() if settings.redact else None
     parts = Parts(
         stores=stores,
         index=index,
         events=events,
-        redactor=SecretRedactor() if settings.redact else None,
+        redactor=redactor,
         tokens=cache(partial(tokens_of, settings.tokenizer)),
         clock=utc_now,
-        working=_working(settings, database, redis),
+        working=encryption.working(_working(settings, database, redis)),
         working_source=settings.working_source,
         chat=_chat(settings),
-        works=_works(database),
+        works=encryption.works(_works(database)),
+        access=encryption.access(_access(settings, database, redis)),
         policy=settings.policy,
         archive=settings.archive_folder,
         workspace=settings.workspace,
+        trees=WorkingTrees(stores.records, redactor, utc_now) if settings.workspace.enabled else None,
         names={"records": database.name, "embedder": settings.embedder},
         bytes_on_disk=database.bytes_on_disk,
-        inspected=_inspected(settings, database, engine),
+        inspected=_inspected(settings, database, engine) | encryption.inspected,
         probes={
             "records": database,
             # An engine that cannot be asked keeps its vectors in the database.
-            "vectors": vectors if isinstance(vectors, Probe) else database,
+            "vectors": guard if isinstance(guard, Probe) else database,
             **({"embedder": _probe_of(model)} if model is not None else {}),
             **({"working": redis} if redis is not None else {}),
         },
@@ -109,7 +120,7 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
     return Scrubjay(
         parts=parts,
         tenant=settings.tenant,
-        prepare=partial(_prepared, partial(migrate, database, language=settings.language), events),
+        prepare=partial(_prepared, partial(migrate, database, language=settings.language), encryption, events),
         background=settings.background,
     )
 
@@ -177,6 +188,20 @@ def _working(settings: Settings, database: "Database", redis: "RedisConnection |
     return FallbackWorking(RedisWorking(redis, limits), SqlDetours(database), limits)
 
 
+def _access(settings: Settings, database: "Database", redis: "RedisConnection | None") -> AccessStores:
+    """Keys, the audit log and kept answers, beside the records; and what each key may ask for."""
+    from scrubjay.backends.allowances import MovingWindows
+    from scrubjay.backends.sql.access import SqlAudit, SqlKeys
+    from scrubjay.backends.sql.answers import SqlAnswers
+
+    return AccessStores(
+        keys=SqlKeys(database),
+        audit=SqlAudit(database),
+        answers=SqlAnswers(database),
+        allowances=MovingWindows(settings.limits, redis),
+    )
+
+
 def _works(database: "Database") -> Works:
     """What consolidation needs: beside the records, so that all who share them share the work."""
     from scrubjay.backends.sql.leases import SqlLeases
@@ -197,11 +222,12 @@ def _events(redis: "RedisConnection | None") -> Events:
     return RedisEvents(redis)
 
 
-async def _prepared(migrated: Callable[[], Awaitable[object]], events: Events) -> None:
-    """Bring the record store up to date; and where events come from others, find where they go on from."""
+async def _prepared(migrated: Callable[[], Awaitable[object]], encryption: Encryption, events: Events) -> None:
+    """Bring the record store up to date, with its keys at hand; and find where events of others go on from."""
     from scrubjay.backends.events import LocalEvents
 
     await migrated()
+    await encryption.vault.ready()
     if not isinstance(events, LocalEvents):
         await cast("RedisEvents", events).ready()
 
@@ -239,7 +265,7 @@ def engine_name(url: str) -> str:
     return f"{kind[:11]}-{sha256(repr(address).encode()).hexdigest()[:12]}"
 
 
-def _guarded(vectors: Vectors, url: str) -> Vectors:
+def guarded(vectors: Vectors, url: str) -> Vectors:
     """The same engine, behind a guard if it is on a server of its own: one in the database has the database's."""
     if not urlsplit(url).netloc:
         return vectors

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 from scrubjay.model import Filter, ForgetReceipt, Memory, Scope
-from scrubjay.ports import Events, Records, Stores, Working, Works
+from scrubjay.ports import Events, Records, Stores, Working, Works, stage
 from scrubjay.write.announce import forgotten, purged
 from scrubjay.write.index import Index
 from scrubjay.write.reconcile import restored_from
@@ -49,14 +49,16 @@ async def forget(
     because: str | None,
 ) -> ForgetReceipt:
     """Stop believing these and what was made from them. They still answer questions about the past."""
-    derived = await stores.records.derived(scope, ids)
-    reason = f"{FORGOTTEN}: {because}" if because else FORGOTTEN
-    closed = await stores.records.close(scope, ids, at=at, because=reason)
-    # What was made from it may lie in a wider scope than the caller's; the tenant is the border here.
-    tenant = Scope(tenant=scope.tenant)
-    went = await stores.records.close(tenant, derived, at=at, because=f"{reason}, with its source") if closed else []
-    await index.retire([*closed, *went])
-    await events.publish(forgotten([*closed, *went], at))
+    with stage("forget", tenant=scope.tenant, purge=False) as forgetting:
+        derived = await stores.records.derived(scope, ids)
+        reason = f"{FORGOTTEN}: {because}" if because else FORGOTTEN
+        closed = await stores.records.close(scope, ids, at=at, because=reason)
+        # What was made from it may lie in a wider scope than the caller's; the tenant is the border here.
+        tenant, with_it = Scope(tenant=scope.tenant), f"{reason}, with its source"
+        went = await stores.records.close(tenant, derived, at=at, because=with_it) if closed else []
+        await index.retire([*closed, *went])
+        await events.publish(forgotten([*closed, *went], at))
+        forgetting.note(memories=len(closed) + len(went))
     return ForgetReceipt(ids=tuple(one.id for one in closed), derived=tuple(one.id for one in went), at=at)
 
 
@@ -84,13 +86,14 @@ async def purge(
     derived = [one for one in await stores.records.derived(scope, list(family)) if one not in family]
     everything = [*family, *derived]
     gone = await stores.records.get(tenant, everything)
-    await index.forget(gone)
-    await stores.records.mark(everything, None)
-    await stores.vectors.remove(everything)
-    await stores.blobs.release(tenant, everything)
-    await stores.records.purge(tenant, everything)
-    await stores.vectors.remove(everything)
-    await events.publish(purged(gone, at))
+    with stage("forget", tenant=scope.tenant, purge=True, memories=len(gone)):
+        await index.forget(gone)
+        await stores.records.mark(everything, None)
+        await stores.vectors.remove(everything)
+        await stores.blobs.release(tenant, everything)
+        await stores.records.purge(tenant, everything)
+        await stores.vectors.remove(everything)
+        await events.publish(purged(gone, at))
     named = {memory.id for memory in held}
     return ForgetReceipt(
         ids=tuple(memory.id for memory in held),

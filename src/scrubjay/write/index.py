@@ -16,11 +16,14 @@ from uuid import UUID
 from scrubjay.errors import Conflict, EmbedderUnavailable, Misconfigured, Unavailable
 from scrubjay.logs import logger
 from scrubjay.model import Generation, GenerationState, Identity, Memory
-from scrubjay.ports import UNSURE, WORDS_ONLY, Clock, Embedder, Events, PortableVectors, Remembering, Serving, Stores
+from scrubjay.ports import Clock, Embedder, Events, PortableVectors, Remembering, Serving, Stores
+from scrubjay.ports.indexes import SILENT, UNSURE, WORDS_ONLY
 from scrubjay.write.announce import switched
 from scrubjay.write.embed import embed, entry, parts_of
 from scrubjay.write.fallback import Fallbacks
 from scrubjay.write.keeper import Keeper
+from scrubjay.write.mirror import lend
+from scrubjay.write.quiet import Quiet
 
 log = logger("index")
 
@@ -47,6 +50,7 @@ class Index:
         clock: Clock,
         engine: str = "embedded",
         words_only: Collection[str] = (),
+        hidden: Callable[[Memory], bool] | None = None,
         fallbacks: Sequence[Embedder] = (),
     ) -> None:
         self._fallbacks = Fallbacks(fallbacks, stores=stores, clock=clock)
@@ -65,8 +69,9 @@ class Index:
         self._mine: Generation | None = None
         self._looking = asyncio.Lock()
         self._writes = 0
-        self._words_only = frozenset(words_only)
-        self._heard = bool(self._words_only)
+        self.quiet = Quiet(frozenset(words_only), hidden)
+        """Which memories have no vectors."""
+        self._heard = self.quiet.is_configured
         self.waited_at = float("-inf")
         """When something last had to wait, by the monotonic clock."""
 
@@ -185,6 +190,7 @@ class Index:
 
         Meanwhile a fallback model, if there is one, finds them by meaning.
         """
+        memories = [memory for memory in memories if memory.generation != SILENT]
         if self._embedder is None or not memories:
             return True
         try:
@@ -193,7 +199,7 @@ class Index:
                 return False
             await self._store(own.generation.number, own.embedder, await self._with_vectors(memories))
         except EmbedderUnavailable as error:
-            await self._stand_in([memory for memory in memories if memory.kind not in self._words_only])
+            await self._stand_in(self.quiet.loud(memories))
             return self._has_to_wait(memories, error)
         except Unavailable as error:
             return self._has_to_wait(memories, error)
@@ -249,10 +255,10 @@ class Index:
             await self._vectors.remove(purged)
 
     async def _with_vectors(self, memories: Sequence[Memory]) -> list[Memory]:
-        """Those that are to have vectors. The others, of kinds that are found by words only, are marked as such."""
-        if quiet := [memory.id for memory in memories if memory.kind in self._words_only]:
-            await self._records.mark(quiet, WORDS_ONLY)
-        return [memory for memory in memories if memory.kind not in self._words_only]
+        """Those that are to have vectors. The others, of kinds that are never found by meaning, are marked as such."""
+        for mark, others in self.quiet.marks(memories).items():
+            await self._records.mark(others, mark)
+        return self.quiet.loud(memories)
 
     async def backlog(self) -> int:
         """How many memories wait to be indexed with the model that was configured."""
@@ -323,8 +329,9 @@ class Index:
         doubted = [memory for memory in waiting if memory.generation == UNSURE and memory.id in stored]
         stored -= {memory.id for memory in doubted} - await self._renewed(generation, doubted)
         lacking = [memory for memory in waiting if memory.id not in stored]
-        await self._store(generation, embedder, lacking)
-        await self._records.mark([memory.id for memory in waiting], generation)
+        await self._store(generation, embedder, await lend(self._vectors, generation, lacking))
+        if purged := await self._records.mark([memory.id for memory in waiting], generation):
+            await self._vectors.remove(purged)
 
     async def _renewed(self, generation: int, doubted: Sequence[Memory]) -> set[UUID]:
         """Bring what a search filters by up to date; the vectors themselves hold, since a new text is a new memory."""

@@ -149,7 +149,7 @@ class Later:
                 await asyncio.sleep(pause)
                 continue
             self.count("failed")
-            log.warning("failed", what=piece.what, error=str(error), exc_info=error)
+            log.warning("failed", what=piece.what, error=type(error).__name__, exc_info=error)
             return
 
 

@@ -31,6 +31,8 @@ class Details(TypedDict, total=False):
     valid_from: datetime | None
     valid_to: datetime | None
     expires_at: datetime | None
+    encrypt: bool
+    """Store it encrypted, whatever SCRUBJAY_ENCRYPT says. What is made from it is encrypted too."""
 
 
 class Told(Details, Where, total=False):
@@ -103,6 +105,7 @@ def prepare(telling: Telling, scope: Scope, *, now: datetime, redactor: Redactor
         reason=told.get("reason"),
         derived_from=_sources(told.get("derived_from", ()), scope.tenant),
         redacted=found,
+        encrypted=told.get("encrypt", False),
         scope=place,
         created_at=now,
         valid_from=in_utc("valid_from", told.get("valid_from")) or now,

@@ -1,6 +1,7 @@
 """The write path, from what was told to what is stored and indexed."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -8,7 +9,8 @@ from uuid import UUID
 
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model import Memory, Remembered, Scope, Trust
-from scrubjay.ports import Clock, Decide, Decision, Events, Known, Records, Redactor
+from scrubjay.model.access import Bounds
+from scrubjay.ports import Clock, Decide, Decision, Events, Known, Records, Redactor, stage
 from scrubjay.write.announce import stored
 from scrubjay.write.index import Index
 from scrubjay.write.prepare import Telling, prepare, telling_of
@@ -29,6 +31,13 @@ class Writer:
         self._redactor = redactor
         self._events = events
         self._clock = clock
+        self._bounds = Bounds()
+
+    def inside(self, bounds: Bounds) -> "Writer":
+        """The same writer, which writes nothing outside these bounds."""
+        other = copy(self)
+        other._bounds = bounds  # noqa: SLF001 -- our own class
+        return other
 
     async def remember(
         self, items: Sequence[str | Telling], scope: Scope, *, progress: Callable[[int], None] | None = None
@@ -51,6 +60,19 @@ class Writer:
 
     async def write(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
         """Store these in one transaction, index what changed, and announce it."""
+        for draft in drafts:
+            self._bounds.check(draft.scope)
+        with stage("remember", tenant=drafts[0].scope.tenant if drafts else None) as remembering:
+            done = await self._written(drafts, decide)
+            if remembering.is_watched:
+                remembering.note(
+                    ids=[str(one.memory.id) for one in done],
+                    kinds=[one.memory.kind for one in done],
+                    outcomes=[one.outcome for one in done],
+                )
+            return done
+
+    async def _written(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
         decided: dict[UUID, Decision] = {}
 
         def noting(draft: Memory, known: Known) -> Decision:
@@ -62,8 +84,9 @@ class Writer:
             done = await self._records.write(drafts, noting)
             opened = {memory.id: memory for decision in decided.values() for memory in decision.opens}
             closed = {memory.id: memory for decision in decided.values() for memory in decision.closes}
-            await self._index.add([closed.get(memory.id, memory) for memory in opened.values()])
-            await self._index.retire([memory for memory in closed.values() if memory.id not in opened])
+            with stage("index"):
+                await self._index.add([closed.get(memory.id, memory) for memory in opened.values()])
+                await self._index.retire([memory for memory in closed.values() if memory.id not in opened])
         await self._events.publish(stored(done, self._clock()))
         return done
 
@@ -82,6 +105,7 @@ class Writer:
             "valid_from": old.valid_from,
             "valid_to": old.valid_to,
             "expires_at": old.expires_at,
+            "encrypt": old.encrypted,
             **changes,
         }
         draft = replace(
@@ -91,11 +115,13 @@ class Writer:
 
     def _prepared(self, place: int | None, item: str | Telling, scope: Scope) -> Memory:
         try:
-            return prepare(telling_of(item), scope, now=self._clock(), redactor=self._redactor)
+            draft = prepare(telling_of(item), scope, now=self._clock(), redactor=self._redactor)
+            self._bounds.check(draft.scope)
         except ScrubjayError as error:
             if place is None:
                 raise
             raise type(error)(f"item {place}: {error}") from error
+        return draft
 
     async def _trusted(self, drafts: list[Memory]) -> list[Memory]:
         """What is derived is trusted no more than its weakest source, and its sources have to be there."""

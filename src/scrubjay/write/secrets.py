@@ -161,6 +161,7 @@ RULES: Final[tuple[Rule, ...]] = (
         ("sk-",),
         _matching(rf"(?<![A-Za-z0-9])sk-(?!ant-){_WORD}{{20,}}", accept=_varied_and_random),
     ),
+    Rule("scrubjay-key", ("sj_",), _token("sj_[0-9a-f]{16}_", "[A-Za-z0-9_-]{43}")),
     Rule("github-token", ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"), _token("gh[pousr]_", "[A-Za-z0-9_]{30,}")),
     Rule("github-token", ("github_pat_",), _token("github_pat_", "[A-Za-z0-9_]{22,}")),
     Rule(

@@ -70,4 +70,5 @@ def _packed(text: str, pieces: Sequence[tuple[Span, int]], window: int) -> list[
         else:
             spans.append((start, stop))
             room = window - tokens
-    return spans or [(0, len(text))]
+    # Of white space alone, one character stands for all of it.
+    return spans or [(0, 1)]

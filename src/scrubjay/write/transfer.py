@@ -1,19 +1,19 @@
 """Export and import: every memory as a line of JSON, streamed, so that a store of any size fits through."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import datetime
-from itertools import islice
 from typing import Final
 
 from scrubjay.errors import InvalidInput, ScrubjayError, Unsupported
 from scrubjay.model import Filter, Memory, Scope
-from scrubjay.model.checks import check_several, shown
+from scrubjay.model.checks import shown
 from scrubjay.model.portable import check_header, from_json, header, to_json
 from scrubjay.ports import Clock, Events, Records, Redactor
 from scrubjay.write.announce import imported
 from scrubjay.write.index import Index
+from scrubjay.write.lines import Lines, batches, numbered
 from scrubjay.write.redact import redacted
 
 BATCH: Final = 1_000
@@ -30,7 +30,7 @@ async def export_lines(filter: Filter, *, records: Records, now: datetime) -> As
 
 
 async def import_lines(
-    lines: Iterable[str],
+    lines: Lines,
     scope: Scope,
     *,
     records: Records,
@@ -45,14 +45,14 @@ async def import_lines(
     Safe to repeat: what is stored already is left alone. A faulty line stops the import and is named; the batches
     before it are kept, so mend the line and run it again.
     """
-    check_several("lines", lines)
-    numbered = enumerate((line for line in lines if not isinstance(line, str) or line.strip()), start=1)
-    first = next(numbered, None)
+    told = numbered(lines)
+    first = await anext(told, None)
     if first is None:
         raise Unsupported("there is nothing to import: the file is empty")
     check_header(_object(*first))
     new = known = 0
-    while batch := [_clean(_memory(number, line, scope), redactor) for number, line in islice(numbered, BATCH)]:
+    async for some in batches(told, BATCH):
+        batch = [_clean(_memory(number, line, scope), redactor) for number, line in some]
         tenant, ids = Scope(tenant=scope.tenant), [memory.id for memory in batch]
         before = {memory.id for memory in await records.get(tenant, ids)}
         loaded = await records.load(batch)

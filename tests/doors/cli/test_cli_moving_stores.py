@@ -96,7 +96,7 @@ def test_backup_and_restore(run, remembered, tmp_path):
 
 def test_backup_and_restore_as_json(run, remembered):
     saved = run("backup", "all.backup", "--json").json
-    assert (saved["version"], saved["tenants"], saved["vectors"]) == (2, {"default": 3, "other": 1}, {})
+    assert (saved["version"], saved["tenants"], saved["vectors"]) == (3, {"default": 3, "other": 1}, {})
     restored = run("restore", "all.backup", "--home", "new", "--json").json
     assert restored["tenants"] == saved["tenants"]
     assert restored["sessions"] == saved["sessions"] == {"default": 1}

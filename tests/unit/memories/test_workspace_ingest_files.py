@@ -6,7 +6,8 @@ from scrubjay.memories.workspace.ingest import evidence
 from scrubjay.memories.workspace.ingest.reading import Source, decoded, read, redacted_lines
 from scrubjay.memories.workspace.ingest.shebang import language_of_script
 from scrubjay.memories.workspace.ingest.walking import Walk
-from scrubjay.model.code import Redaction, hash_of
+from scrubjay.model.citations import hash_of
+from scrubjay.model.code import Redaction
 from scrubjay.write.redact import SecretRedactor
 
 

@@ -6,7 +6,7 @@ from scrubjay.memories.workspace.ingest import grammars, pieces
 from scrubjay.memories.workspace.ingest.pieces import file_key, outline, piece_key, piece_keys, pieces_of
 from scrubjay.memories.workspace.ingest.reading import source_of
 from scrubjay.memories.workspace.ingest.windows import LARGEST, WINDOW
-from scrubjay.model.code import hash_of
+from scrubjay.model.citations import hash_of
 
 
 def source(path, text):

@@ -95,9 +95,9 @@ class EncryptedRecords:
 
     async def _to_encrypt(self, drafts: Sequence[Memory]) -> list[Memory]:
         """The drafts, with those marked that have to be encrypted: asked for, of such a kind, or made from such."""
-        for draft in drafts:
-            if is_sealed(draft.content):
-                raise InvalidInput(f"content begins with {SEAL!r}, which marks what is encrypted: begin it otherwise")
+        for name, text in [(name, getattr(draft, name)) for draft in drafts for name in ("content", "closed_because")]:
+            if text is not None and is_sealed(text):
+                raise InvalidInput(f"{name} begins with {SEAL!r}, which marks what is encrypted: begin it otherwise")
         rules = self._vault.rules
         marked = [_marked(draft) if rules.cover(draft.kind) else draft for draft in drafts]
         if rules.encrypt == "all":

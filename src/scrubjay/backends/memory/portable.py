@@ -6,7 +6,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from scrubjay.backends.memory.access import MemoryAudit, MemoryKeys
 from scrubjay.backends.memory.blobs import MemoryBlobs
+from scrubjay.backends.memory.data_keys import MemoryDataKeys
 from scrubjay.backends.memory.detours import MemoryDetours
 from scrubjay.backends.memory.leases import MemoryWorklog
 from scrubjay.backends.memory.store import MemoryStore
@@ -14,7 +16,10 @@ from scrubjay.backends.memory.upkeep import MemoryUpkeep
 from scrubjay.backends.memory.working import MemoryWorking
 from scrubjay.errors import Conflict
 from scrubjay.model import Generation, Memory, Scope
+from scrubjay.model.access import AuditEntry
 from scrubjay.ports import Outline, Piece, WholeBlob, WholeSession
+from scrubjay.ports.access import StoredKey
+from scrubjay.ports.encryption import WrappedKey
 
 _ALL: Final = 2**31
 
@@ -29,6 +34,9 @@ class PortableMemoryStore(MemoryStore):
         self.detours = MemoryDetours()
         self.log = MemoryWorklog()
         self.upkeep = MemoryUpkeep(self)
+        self.keys = MemoryDataKeys()
+        self.api_keys = MemoryKeys()
+        self.audit = MemoryAudit()
         self._filled: dict[str, int] = {}
 
     @asynccontextmanager
@@ -41,19 +49,29 @@ class PortableMemoryStore(MemoryStore):
             generations=tuple(self._generations.values()),
             last_number=self._last,
             last_detour=self.detours.last,
+            audit=self.audit.whole(),
+            api_keys=self.api_keys.whole(),
+            keys=tuple(await self.keys.wrapped_otherwise("", limit=_ALL)),
         )
 
     async def begun(self, source: str) -> int | None:
         """Say up to which place of the source this store was filled already; None when that has not begun."""
-        if source not in self._filled and (self._memories or self.blobs.whole() or await self._whole_sessions()):
+        access = self.api_keys.whole() or self.audit.whole()
+        held = self._memories or self.blobs.whole() or access or await self._whole_sessions()
+        if source not in self._filled and held:
             raise Conflict(f"this store holds something and is not being filled from {source}: name an empty one")
         return self._filled.get(source)
 
     async def begin(self, source: str, outline: Outline) -> None:
-        """Note that the store is being filled from this source, and give it exactly the outline's generations."""
+        """Note that the store is being filled from this source; give it exactly the outline's generations and keys."""
         self._filled = {source: self._filled.get(source, 0)}
         self._generations = {generation.number: generation for generation in outline.generations}
         self._last = outline.last_number
+        self.keys = MemoryDataKeys()
+        await self.keys.add(outline.keys)
+        self.api_keys = MemoryKeys()
+        for key in outline.api_keys:
+            await self.api_keys.add(key)
         self.detours.last = outline.last_detour
 
     async def fill(self, source: str, piece: Piece) -> None:
@@ -71,6 +89,8 @@ class PortableMemoryStore(MemoryStore):
                 self.log.put(trouble)
             if session.distilled >= 0:
                 await self.upkeep.mark("distill", session.scope, session.distilled)
+        for entry in piece.audit:
+            self.audit.put(entry)
         self._filled[source] = piece.place
 
     async def finish(self, source: str) -> None:
@@ -108,6 +128,9 @@ class MemoryStill:
     generations: tuple[Generation, ...]
     last_number: int
     last_detour: int
+    audit: tuple[AuditEntry, ...]
+    api_keys: tuple[StoredKey, ...]
+    keys: tuple[WrappedKey, ...]
 
     async def outline(self) -> Outline:
         """Return what is in it."""
@@ -118,12 +141,15 @@ class MemoryStill:
             generations=self.generations,
             last_number=self.last_number,
             last_detour=self.last_detour,
+            audit=_counted(entry.tenant for entry in self.audit),
+            api_keys=self.api_keys,
+            keys=self.keys,
         )
 
     async def pieces(self, *, after: int = 0, batch: int = 500) -> AsyncIterator[Piece]:
-        """Stream everything of every tenant: rows in the order of storing, then blobs, then sessions by scope."""
+        """Stream everything of every tenant: rows in the order of storing, blobs, sessions by scope, the log."""
         begins = 0
-        for kind in ("memories", "blobs", "sessions"):
+        for kind in ("memories", "blobs", "sessions", "audit"):
             items = getattr(self, kind)
             for start in range(max(0, after - begins), len(items), batch):
                 page = items[start : start + batch]

@@ -9,11 +9,12 @@ from datetime import datetime
 from typing import TypeAlias
 from uuid import UUID
 
+from scrubjay.backends.memory.access import MemoryAnswers
 from scrubjay.backends.memory.bm25 import scores, terms_in
 from scrubjay.backends.memory.generations import MemoryGenerations
 from scrubjay.errors import Conflict, IdTaken
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
-from scrubjay.ports import UNSURE, WORDS_ONLY, Counts, Decide, Decision, Keeping, Known, Match
+from scrubjay.ports import SILENT, UNSURE, WORDS_ONLY, Counts, Decide, Decision, Keeping, Known, Match
 
 _Slot: TypeAlias = tuple[Scope, str | bytes]
 """A scope with a key or with a fingerprint: what only one believed, open-ended memory may have."""
@@ -30,6 +31,8 @@ class MemoryStore(MemoryGenerations):
 
     def __init__(self) -> None:
         super().__init__()
+        self.answers = MemoryAnswers()
+        """The `Answers` port: what is purged here goes from there, too."""
         self._memories: dict[UUID, Memory] = {}
         # These are derived from the memories and only save looking at all of them.
         self._believed: dict[_Slot, dict[UUID, None]] = {}
@@ -111,6 +114,15 @@ class MemoryStore(MemoryGenerations):
         later = [one for position, one in believed if position > place]
         return self._named(earlier[max(0, len(earlier) - before) :] + later[:after])
 
+    async def following(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
+        """Return the believed memories that stand at the next position after these in their sessions, each once."""
+        places = {(one.scope, one.position + 1) for one in self._named(ids) if one.position is not None}
+        return [
+            memory
+            for memory in self._memories.values()
+            if (memory.scope, memory.position) in places and memory.superseded_at is None and scope.sees(memory.scope)
+        ]
+
     async def close(self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str) -> list[Memory]:
         """Stop believing those that the scope holds and that are believed; return them as they now are, as asked."""
         believed = [memory for memory in self._held(scope, ids) if memory.superseded_at is None]
@@ -166,16 +178,18 @@ class MemoryStore(MemoryGenerations):
             if memory.superseded_by in gone or left != memory.derived_from:
                 by = None if memory.superseded_by in gone else memory.superseded_by
                 self._put(replace(memory, superseded_by=by, derived_from=left))
+        if gone:
+            self.answers.purged(scope.tenant)
         return gone
 
     async def pending(self, generation: int, *, limit: int) -> list[Memory]:
         """Return memories of every tenant, oldest first, that are not marked as indexed with this generation."""
-        indexed = (generation, WORDS_ONLY)
+        indexed = (generation, WORDS_ONLY, SILENT)
         return [memory for memory in self._memories.values() if memory.generation not in indexed][:limit]
 
     async def backlog(self, generation: int) -> int:
         """Count what `pending` would return without a limit."""
-        return sum(memory.generation not in (generation, WORDS_ONLY) for memory in self._memories.values())
+        return sum(memory.generation not in (generation, WORDS_ONLY, SILENT) for memory in self._memories.values())
 
     async def mark(self, ids: Sequence[UUID], generation: int | None) -> list[UUID]:
         """Note that these are indexed with this generation, or with none. Return those that are not stored."""

@@ -11,6 +11,7 @@ from scrubjay.backends.breaker import Breaker
 from scrubjay.backends.redis.place import TIMEOUT, Place
 from scrubjay.errors import Misconfigured, Unavailable
 from scrubjay.model import StoreHealth
+from scrubjay.ports import stage
 
 if TYPE_CHECKING:
     from redis.asyncio import Redis
@@ -93,16 +94,18 @@ class RedisConnection:
         repeat: bool = True,
         within: float | None = None,
         breaker: Breaker | None = None,
+        operation: str = "call",
     ) -> T:
         """Do the work with the client, again after a pause when the trouble may have passed.
 
         What must not be done twice says `repeat=False`, and is then repeated only after an error by which nothing was
         done. All attempts together may take `within` seconds, or else three times the timeout. Who gives up sooner than
-        others brings a breaker of its own, so that it does not close the way for them. Raises StoreUnavailable. The
-        driver's WatchError goes through: to look again is the caller's part.
+        others brings a breaker of its own, so that it does not close the way for them. `operation` is what whoever
+        watches sees. Raises StoreUnavailable. The driver's WatchError goes through: to look again is the caller's part.
         """
         seconds = within if within is not None else 3 * self.timeout
-        return await (breaker or self.breaker).call(lambda: self._within(seconds, work, repeat=repeat))
+        with stage("store", store="redis", operation=operation):
+            return await (breaker or self.breaker).call(lambda: self._within(seconds, work, repeat=repeat))
 
     async def ping(self) -> None:
         """Ask whether it answers. Raises StoreUnavailable when it does not."""

@@ -17,6 +17,7 @@ from scrubjay.errors import ScrubjayError, StoreUnavailable
 from scrubjay.logs import logger
 from scrubjay.model import PLACE_NAMES, Scope
 from scrubjay.ports import Event, Handler
+from scrubjay.ports.telemetry import LISTEN
 
 log = logger("events")
 
@@ -177,7 +178,7 @@ class RedisEvents:
                     # A quick question first: the one call that may try again must not be one that waits for events.
                     await self._connection.ping()
                 await self._find_end()
-                self._deliver(await self._connection.call(self._wait_for_more))
+                self._deliver(await self._connection.call(self._wait_for_more, operation=LISTEN))
                 pause = 0.0
             except StoreUnavailable:
                 pause = min(MOST_PAUSE, pause * 2 or PAUSE)

@@ -2,7 +2,6 @@
 
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from hashlib import sha256
 from typing import Any, Final
 from uuid import UUID
 
@@ -15,6 +14,7 @@ from scrubjay.backends.sql.schema import blob_holders, blobs
 from scrubjay.errors import NotFound, StoreDamaged
 from scrubjay.model import Scope
 from scrubjay.ports import Blob, Room
+from scrubjay.ports.blobs import hash_of
 
 _BLOBS: Final = blobs.c
 _HOLDERS: Final = blob_holders.c
@@ -220,7 +220,7 @@ def _unpacked(row: Row[Any], base: bytes) -> bytes:
 
 def checked(hash: str, content: bytes) -> bytes:
     """The content, if it is what was stored."""
-    if sha256(content).hexdigest() != hash:
+    if hash_of(content) != hash:
         raise StoreDamaged(f"blob {hash} is not what was stored: restore a backup")
     return content
 

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, Select, Table, delete, func, insert, inspect, select, text, update
 
-from scrubjay.backends.sql import writing
+from scrubjay.backends.sql import access, data_keys, schema_access, schema_encryption, writing
 from scrubjay.backends.sql.database import Database, translated
 from scrubjay.backends.sql.generations import generation_of
 from scrubjay.backends.sql.migrate import refuse_newer, version
@@ -43,7 +43,7 @@ _MARK: Final = "carried:"
 """Begins the name of the counter that says how far a store is filled; a digest of the source follows."""
 
 _KIND: Final = 2**60
-"""Places of one kind: rows, blobs and sessions count each for themselves, and behind those before them."""
+"""Places of one kind: rows, blobs, sessions and the log count each for themselves, and behind those before them."""
 
 
 def identity_of(database: Database) -> str:
@@ -123,7 +123,7 @@ class SqlPortable:
         return await self._database.read(work)
 
     async def begin(self, source: str, outline: Outline) -> None:
-        """Note that the store is being filled from this source, and give it exactly the outline's generations."""
+        """Note that the store is being filled from this source; give it exactly the outline's generations and keys."""
 
         def work(connection: Connection) -> None:
             mine = counters.c.name == _mark(source)
@@ -133,6 +133,9 @@ class SqlPortable:
             connection.execute(delete(generations))
             if outline.generations:
                 connection.execute(insert(generations), [_row(one) for one in outline.generations])
+            connection.execute(delete(schema_encryption.data_keys))
+            data_keys.add(connection, outline.keys)
+            access.put_keys(connection, outline.api_keys)
             _count_on_from(connection, generations, outline.last_number)
             _count_on_from(connection, working_detours, outline.last_detour)
 
@@ -145,6 +148,9 @@ class SqlPortable:
             writing.load(connection, self._reader, piece.memories)
             store_blobs(connection, piece.blobs)
             store_sessions(connection, piece.sessions)
+            if piece.audit:
+                access.put_entries(connection, piece.audit)
+                _count_on_from(connection, schema_access.audit_log, piece.audit[-1].number)
             moved = update(counters).where(counters.c.name == _mark(source)).values(value=piece.place)
             if connection.execute(moved).rowcount != 1:
                 raise Conflict(f"{self._database.name} is not being filled from {source} any more: begin again")
@@ -177,9 +183,9 @@ class SqlStill:
         return await self._read(_outline)
 
     async def pieces(self, *, after: int = 0, batch: int = 500) -> AsyncIterator[Piece]:
-        """Stream everything of every tenant: rows in the order of storing, then blobs, then sessions by scope."""
+        """Stream everything of every tenant: rows in the order of storing, blobs, sessions by scope, the log."""
         begun, number = divmod(after, _KIND)
-        kinds = (self._memories, self._blobs, self._sessions)
+        kinds = (self._memories, self._blobs, self._sessions, self._audit)
         for kind, read in enumerate(kinds[begun:], start=begun):
             while piece := await self._read(partial(read, after=number, batch=batch)):
                 number = piece.place
@@ -205,6 +211,10 @@ class SqlStill:
         found = whole_sessions(connection, self._places[after:], batch=batch)
         return Piece(place=after + len(found), sessions=found)
 
+    def _audit(self, connection: Connection, *, after: int, batch: int) -> Piece:
+        found = access.entries_after(connection, after, batch=batch)
+        return Piece(place=found[-1].number if found else after, audit=found)
+
     async def _read(self, work: Callable[[Connection], T]) -> T:
         def read() -> T:
             with translated(self._name):
@@ -224,6 +234,8 @@ _WORTH: Final = (
     (working_detours, "body", "change of a session", "changes of sessions"),
     (work_troubles, "body", "message that could not be stored", "messages that could not be stored"),
     (vectors, "vector", "vector", "vectors"),
+    (schema_access.api_keys, "id", "API key", "API keys"),
+    (schema_access.audit_log, "number", "entry of the audit log", "entries of the audit log"),
 )
 """What a store may hold, and how to say so. A generation does not count: opening a store gives it one."""
 
@@ -242,6 +254,7 @@ def _outline(connection: Connection) -> Outline:
     in_memories = select(scopes.c.tenant, func.count()).join(memories, memories.c.scope_id == scopes.c.id)
     in_blobs = select(blobs.c.tenant, func.count())
     in_sessions = Counter(scope.tenant for scope, _, _ in session_places(connection))
+    logged = schema_access.audit_log.c
     known = connection.execute(select(generations).order_by(generations.c.number))
     return Outline(
         tenants=_counted(connection, in_memories.group_by(scopes.c.tenant)),
@@ -250,6 +263,9 @@ def _outline(connection: Connection) -> Outline:
         generations=tuple(generation_of(row) for row in known),
         last_number=_last(connection, generations),
         last_detour=_last(connection, working_detours),
+        audit=_counted(connection, select(logged.tenant, func.count()).group_by(logged.tenant)),
+        api_keys=access.all_keys(connection),
+        keys=data_keys.all_keys(connection),
     )
 
 

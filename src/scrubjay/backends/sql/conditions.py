@@ -11,8 +11,12 @@ from sqlalchemy.types import Numeric, Text
 from scrubjay.backends.sql.places import in_place
 from scrubjay.backends.sql.schema import memories
 from scrubjay.model import Filter, Json
+from scrubjay.model.checks import NAME_LIMIT
 
 Condition = ColumnElement[bool]
+
+_LAST_KEY = "\U0010ffff" * NAME_LIMIT
+"""No key comes after it."""
 
 
 def conditions(filter: Filter, now: datetime, dialect: str, *, place: Condition | None = None) -> Condition:
@@ -21,10 +25,15 @@ def conditions(filter: Filter, now: datetime, dialect: str, *, place: Condition 
     parts: list[Condition] = [in_place(filter) if place is None else place]
     if filter.kinds:
         parts.append(column.kind.in_(filter.kinds))
+    if filter.leaves_out:
+        parts.append(column.kind.not_in(sorted(filter.leaves_out)))
     if filter.key is not None:
         parts.append(column.key == filter.key)
     if filter.key_prefix is not None:
         parts.append(func.substr(column.key, 1, len(filter.key_prefix)) == filter.key_prefix)
+        if dialect == "sqlite":
+            # Texts are ordered by their code points there, so an index can begin where the prefix does.
+            parts.append(column.key.between(filter.key_prefix, f"{filter.key_prefix}{_LAST_KEY}"))
     if filter.least_importance:
         parts.append(column.importance >= filter.least_importance)
     if filter.since is not None:

@@ -20,6 +20,7 @@ from scrubjay.backends.breaker import Breaker
 from scrubjay.backends.sql.watch import NoAnswer, Watch
 from scrubjay.errors import Closed, Misconfigured, StoreDamaged, StoreUnavailable, Unavailable
 from scrubjay.model import StoreHealth
+from scrubjay.ports import stage
 
 T = TypeVar("T")
 
@@ -213,7 +214,8 @@ class Database:
             finally:
                 given_up.set()
 
-        return await (call() if self._breaker is None else self._breaker.call(call))
+        with stage("store", store="records", operation="write" if immediate else "read"):
+            return await (call() if self._breaker is None else self._breaker.call(call))
 
     def transact(
         self,

@@ -9,6 +9,8 @@ from typing import Final
 
 from sqlalchemy import Connection, inspect, text
 
+from scrubjay.backends.sql import schema_access as _schema_access  # noqa: F401 -- its tables belong to the metadata
+from scrubjay.backends.sql import schema_encryption as _schema_encryption  # noqa: F401 -- the same
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.schema import HEAD, LANGUAGE, TEXT_CONFIGURATION, metadata
 from scrubjay.errors import Misconfigured, SchemaTooNew, StoreUnavailable

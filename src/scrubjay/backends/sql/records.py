@@ -22,10 +22,11 @@ from sqlalchemy import (
 )
 
 from scrubjay.backends.sql import texts, writing
+from scrubjay.backends.sql.answers import without_answers
 from scrubjay.backends.sql.conditions import conditions
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.places import admitted, among_places
-from scrubjay.backends.sql.rows import BY_ID, Reader, in_order, rows
+from scrubjay.backends.sql.rows import BY_ID, FOLLOWING, Reader, in_order, rows
 from scrubjay.backends.sql.schema import lineage, memories
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
 from scrubjay.ports import WORDS_ONLY, Counts, Decide
@@ -159,6 +160,15 @@ class SqlRecords:
 
         return await self._database.read(work)
 
+    async def following(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
+        """Return the believed memories that stand at the next position after these in their sessions, each once."""
+
+        def work(connection: Connection) -> list[Memory]:
+            found = self._reader.fetch(connection, FOLLOWING, {"ids": list(dict.fromkeys(ids))})
+            return [memory for memory in dict.fromkeys(found) if scope.sees(memory.scope)]
+
+        return await self._database.read(work)
+
     async def close(self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str) -> list[Memory]:
         """Stop believing those that the scope holds and that are believed."""
 
@@ -168,11 +178,14 @@ class SqlRecords:
                 for memory in self._seen(connection, scope, ids)
                 if scope.holds(memory.scope) and memory.superseded_at is None
             ]
+            closed: list[UUID] = []
             for page in _pages([memory.id for memory in held]):
                 closing = update(memories).where(_COLUMN.id.in_(page), _COLUMN.superseded_at.is_(None))
-                connection.execute(closing.values(superseded_at=at, closed_because=because, generation=None))
-            texts.refresh(connection, held)
-            return in_order(self._seen(connection, scope, [memory.id for memory in held]), ids)
+                closing = closing.values(superseded_at=at, closed_because=because, generation=None)
+                # Only what this statement closed: on PostgreSQL somebody else may have been quicker since.
+                closed += connection.execute(closing.returning(_COLUMN.id)).scalars()
+            texts.refresh(connection, [memory for memory in held if memory.id in set(closed)])
+            return in_order(self._seen(connection, scope, closed), ids)
 
         return await self._database.write(work)
 
@@ -257,6 +270,7 @@ class SqlRecords:
 
     async def purge(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
         """Delete the rows that the scope holds, and every trace of them in this database, for good."""
+        from scrubjay.backends.vectors.rows import bury, traces  # noqa: PLC0415 -- loads numpy, which little else here needs
 
         def work(connection: Connection) -> list[UUID]:
             held = [memory.id for memory in self._seen(connection, scope, ids) if scope.holds(memory.scope)]
@@ -269,9 +283,14 @@ class SqlRecords:
                 )
                 connection.execute(update(memories).where(_COLUMN.superseded_by.in_(page)).values(superseded_by=None))
                 connection.execute(delete(memories).where(_COLUMN.id.in_(page)))
+            if held:
+                connection.execute(without_answers(scope.tenant))
             if held and self._dialect == "sqlite":
                 # FTS5 only notes a deletion beside the old words; merging the index is what takes them off the disk.
                 connection.execute(text("INSERT INTO texts (texts) VALUES ('optimize')"))
+            # Vectors here are another store's to remove, unless they were left by an engine that is not configured now.
+            if traces(connection, held):
+                bury(connection, held)
             kept = set(held)
             return [one for one in dict.fromkeys(ids) if one in kept]
 

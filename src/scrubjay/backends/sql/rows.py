@@ -32,6 +32,14 @@ def rows() -> Select[Any]:
 # Made once: on the busiest paths, building a statement costs more than running it.
 BY_ID = rows().where(memories.c.id.in_(bindparam("ids", expanding=True)))
 
+_before = memories.alias("before")
+FOLLOWING = (
+    rows()
+    .join(_before, (_before.c.scope_id == memories.c.scope_id) & (memories.c.position == _before.c.position + 1))
+    .where(_before.c.id.in_(bindparam("ids", expanding=True)), memories.c.superseded_at.is_(None))
+    .order_by(memories.c.seq)
+)
+
 
 class Reader:
     """Turns rows into memories. Remembers scopes by number: they never change and are few beside memories."""

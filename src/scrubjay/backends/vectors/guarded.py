@@ -9,7 +9,7 @@ from uuid import UUID
 
 from scrubjay.errors import StoreUnavailable
 from scrubjay.model import Filter, StoreHealth
-from scrubjay.ports import Entry, Guard, Listed, Match, PortableVectors, Probe, Vectors
+from scrubjay.ports import Entry, Guard, Listed, Match, PortableVectors, Probe, Vectors, stage
 
 if TYPE_CHECKING:
     from scrubjay.ports import Matrix
@@ -120,7 +120,8 @@ class GuardedVectors:
     async def _forward(self, verb: Callable[..., Awaitable[T]], *args: object, **kwargs: object) -> T:
         if self.health.state == "down":
             await self.ping()
-        return await self._guard.call(lambda: verb(*args, **kwargs))
+        with stage("store", store="vectors", operation=getattr(verb, "__name__", "search")):
+            return await self._guard.call(lambda: verb(*args, **kwargs))
 
     async def _within(self, seconds: float, ask: Callable[[], Awaitable[T]]) -> T:
         try:

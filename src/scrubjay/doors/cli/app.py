@@ -8,18 +8,23 @@ import typer
 
 from scrubjay import __version__
 from scrubjay.doors.cli import (
+    access,
+    agents,
     configuration,
     demo,
     doctor,
     episodes,
     facts,
     health,
+    keys,
+    mcp,
     moving,
     patterns,
     reading,
     stores,
     tasks,
     upkeep,
+    vectors,
     work,
     working,
     workspace,
@@ -46,6 +51,7 @@ app = typer.Typer(
 app.command("demo", rich_help_panel=BEGIN)(demo.demo)
 app.command("config", rich_help_panel=BEGIN)(configuration.config)
 app.command("serve", rich_help_panel=BEGIN)(configuration.serve)
+app.command("mcp", rich_help_panel=BEGIN)(mcp.mcp)
 app.command("remember", rich_help_panel=WRITE)(writing.remember)
 app.command("update", rich_help_panel=WRITE)(writing.update)
 app.command("forget", rich_help_panel=WRITE)(writing.forget)
@@ -58,6 +64,7 @@ app.command("history", rich_help_panel=READ)(reading.history)
 app.add_typer(episodes.app, name="episodes", rich_help_panel=KNOW)
 app.add_typer(facts.app, name="facts", rich_help_panel=KNOW)
 app.add_typer(working.app, name="working", rich_help_panel=KNOW)
+app.add_typer(agents.app, name="agents", rich_help_panel=KNOW)
 app.add_typer(tasks.app, name="tasks", rich_help_panel=LEARN)
 app.add_typer(patterns.app, name="patterns", rich_help_panel=LEARN)
 app.add_typer(workspace.app, name="workspace", rich_help_panel=LEARN)
@@ -71,8 +78,11 @@ app.command("stats", rich_help_panel=UPKEEP)(upkeep.stats)
 app.command("health", rich_help_panel=UPKEEP)(health.health)
 app.command("consolidate", rich_help_panel=UPKEEP)(work.consolidate)
 app.add_typer(work.app, name="work", rich_help_panel=UPKEEP)
+app.add_typer(keys.app, name="keys", rich_help_panel=UPKEEP)
 app.command("doctor", rich_help_panel=UPKEEP)(doctor.doctor)
 app.command("reindex", rich_help_panel=UPKEEP)(upkeep.reindex)
+app.add_typer(vectors.app, name="vectors", rich_help_panel=UPKEEP)
+app.command("audit", rich_help_panel=UPKEEP)(access.audit)
 app.command("migrate", rich_help_panel=UPKEEP)(upkeep.migrate)
 
 

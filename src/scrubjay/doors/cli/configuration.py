@@ -76,9 +76,10 @@ def serve(
     here: House,
     host: Annotated[str | None, typer.Option(help="The address to listen on (SCRUBJAY_HOST).")] = None,
     port: Annotated[int | None, typer.Option(help="The port; 0 picks a free one (SCRUBJAY_PORT).")] = None,
+    workers: Annotated[int | None, typer.Option(help="How many processes serve it (SCRUBJAY_WORKERS).")] = None,
 ) -> None:
     """Start the server: the same verbs over HTTP, until Ctrl-C."""
     from scrubjay.doors.http import serve as serve_http  # noqa: PLC0415 -- loads the store; --help needs none of it
     from scrubjay.settings import read_settings  # noqa: PLC0415 -- the same
 
-    serve_http(read_settings(**here.given, host=host, port=port))
+    serve_http(read_settings(**here.given, host=host, port=port, workers=workers))

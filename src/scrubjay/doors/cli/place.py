@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from scrubjay.sync import SyncScrubjay
 
 _STORE = "Store"
-_SCOPE = "Scope"
+SCOPE = "Scope"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,16 +54,16 @@ class House(Options):
 class Place(House):
     """Which store, and which scope in it. What is not named is open."""
 
-    user: Annotated[str | None, typer.Option("--user", "-u", help="Whose it is.", rich_help_panel=_SCOPE)] = None
+    user: Annotated[str | None, typer.Option("--user", "-u", help="Whose it is.", rich_help_panel=SCOPE)] = None
     project: Annotated[
-        str | None, typer.Option("--project", "-p", help="Which project it is about.", rich_help_panel=_SCOPE)
+        str | None, typer.Option("--project", "-p", help="Which project it is about.", rich_help_panel=SCOPE)
     ] = None
-    agent: Annotated[str | None, typer.Option("--agent", "-a", help="Which agent's.", rich_help_panel=_SCOPE)] = None
+    agent: Annotated[str | None, typer.Option("--agent", "-a", help="Which agent's.", rich_help_panel=SCOPE)] = None
     session: Annotated[
-        str | None, typer.Option("--session", "-s", help="Which conversation.", rich_help_panel=_SCOPE)
+        str | None, typer.Option("--session", "-s", help="Which conversation.", rich_help_panel=SCOPE)
     ] = None
     workflow: Annotated[
-        str | None, typer.Option("--workflow", "-w", help="Which run of a workflow.", rich_help_panel=_SCOPE)
+        str | None, typer.Option("--workflow", "-w", help="Which run of a workflow.", rich_help_panel=SCOPE)
     ] = None
 
     @property

@@ -40,6 +40,7 @@ def move(
             source_vectors=vectors_from or settings.vectors,
             target_vectors=vectors_to,
             vectors_key=settings.vectors_key.get_secret_value(),
+            mirror=settings.mirror,
             progress=steps.done_of,
         )
     if json:

@@ -1,6 +1,7 @@
 """Commands about consolidation: consolidate, and work with its status, parked, retry, archives and restore-archive."""
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -80,7 +81,7 @@ def work(here: House, context: typer.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     with here.opened() as jay, _until_signalled() as stop:
-        log_to_standard_error("info")
+        _log(here)
         note(f"at work on {jay!r}; Ctrl-C ends it")
         worker = threading.Thread(target=jay.work.run, args=(stop,), name="scrubjay-work")
         worker.start()
@@ -88,6 +89,16 @@ def work(here: House, context: typer.Context) -> None:
         while worker.is_alive():
             worker.join(0.2)
     note("stopped; what was under way is finished")
+
+
+def _log(here: House) -> None:
+    """Say what is done: to a person as lines, and to a supervisor as the server does."""
+    if sys.stderr.isatty():
+        log_to_standard_error("info")
+        return
+    from scrubjay.doors.http.logs import log_as_json  # noqa: PLC0415 -- for this command only
+
+    log_as_json(here.settings().log_level)
 
 
 @contextmanager

@@ -13,7 +13,8 @@ from scrubjay.doors.cli.output import note, output, progress, write_json, write_
 from scrubjay.doors.cli.place import Place
 from scrubjay.doors.cli.verb import AsJson, verb
 from scrubjay.model import Json
-from scrubjay.model.code import CheckedCitation, CodeHit, IngestReport, RelevantFile
+from scrubjay.model.citations import CheckedCitation
+from scrubjay.model.code import CodeHit, IngestReport, RelevantFile
 from scrubjay.model.portable import to_json
 
 if TYPE_CHECKING:

@@ -76,12 +76,12 @@ def remember(
     derived_from: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="A memory that it was made from. Repeatable.")
     ] = None,
+    encrypt: Annotated[bool, typer.Option("--encrypt", help="Store it encrypted. A key has to be configured.")] = False,
     json: AsJson = False,
 ) -> None:
     """Remember something: a text, standard input, or each line of it."""
-    said = (
-        details.said() | ({"trust": trust} if trust else {}) | ({"derived_from": derived_from} if derived_from else {})
-    )
+    given = {"trust": trust, "derived_from": derived_from, "encrypt": encrypt}
+    said = details.said() | {name: value for name, value in given.items() if value}
     if lines:
         _remember_lines(here, text, id, said, json=json)
         return

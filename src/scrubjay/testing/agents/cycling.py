@@ -76,6 +76,20 @@ class Cycling:
         done = await asyncio.gather(*told, return_exceptions=True)
         assert sorted(type(one).__name__ for one in done) == ["ActionResult", *["Conflict"] * 4]
 
+    async def test_a_step_that_was_forgotten_does_not_stop_the_cycle(self, jay: Jay) -> None:
+        await an_agent(jay)
+        await jay.agents.begin_cycle("builder", **HOME)
+        for tool in ("read", "think", "write"):
+            proposal = await jay.agents.propose("builder", tool, **HOME)
+            await jay.agents.result("builder", **HOME)
+            if tool == "read":
+                await jay.forget(proposal.id)
+        assert (await jay.agents.resume("builder", **HOME)).next_step == 4
+        assert (await jay.agents.propose("builder", "check", **HOME)).step == 4
+        await jay.agents.result("builder", **HOME)
+        assert (await jay.agents.end_cycle("builder", **HOME)).status == "completed"
+        assert [one.number for one in await jay.agents.steps("builder", 1, **HOME)] == [2, 3, 4]
+
     async def test_told_again_to_the_letter_it_is_the_same_also_with_secrets_and_tuples(self, jay: Jay) -> None:
         told: dict[str, Any] = {"pages": (1, 2), "token": "ghp_abcdefghijklmnopqrstuvwxyz0123456789"}
         again = [await jay.agents.create("builder", configuration=told, **HOME) for _ in range(2)]

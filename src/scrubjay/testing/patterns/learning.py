@@ -1,6 +1,7 @@
 """Patterns are learned from what happened, all of it, and from nothing else."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -40,7 +41,9 @@ class Learning:
         assert await jay.patterns.learn()
         before = await jay.patterns.search_patterns()
         assert await jay.patterns.learn() == []
-        assert await jay.patterns.search_patterns() == before
+        after = await jay.patterns.search_patterns()
+        # Confidence fades while the clock goes on, if only by a little.
+        assert [replace(one, confidence=0.5) for one in after] == [replace(one, confidence=0.5) for one in before]
 
     async def test_learning_twice_at_once_makes_one_of_each(self, jay: Jay) -> None:
         await jay.tasks.store_many(deployments())

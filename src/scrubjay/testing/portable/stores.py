@@ -15,6 +15,7 @@ from scrubjay.ports import (
     WholeSession,
     Working,
 )
+from scrubjay.ports.access import Audit, Keys
 from scrubjay.ports.upkeep import Upkeep
 from scrubjay.ports.worklog import Worklog
 
@@ -43,6 +44,14 @@ class PortableStore(Records, Generations, Portable, Protocol):
     @property
     def upkeep(self) -> Upkeep:
         """How far workers have come."""
+
+    @property
+    def api_keys(self) -> Keys:
+        """Who may come in."""
+
+    @property
+    def audit(self) -> Audit:
+        """What they did."""
 
 
 async def outline_of(store: Portable) -> Outline:
