@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+import structlog
 from psycopg import sql
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
@@ -90,6 +91,13 @@ def pytest_configure_node(node):
 def pytest_unconfigure(config):
     if desk_key in config.stash:
         config.stash[desk_key].close()
+
+
+@pytest.fixture(autouse=True)
+def _unconfigured_log() -> Iterator[None]:
+    """A command that ran in this process wrote its log to a stream that is gone after the test."""
+    yield
+    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="session")

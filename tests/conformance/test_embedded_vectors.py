@@ -70,7 +70,6 @@ class TestOnPostgresql(VectorsSuite):
     @pytest.fixture
     async def vectors(self, postgres_database):
         database = Database(postgres_database())
-        await database.write(metadata.create_all)
         engine = EmbeddedVectors(database)
         yield engine
         await engine.shut()

@@ -7,7 +7,7 @@ import pytest
 
 from scrubjay.backends.memory import MemoryVectors
 from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.schema import metadata
+from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.vectors.embedded import EmbeddedVectors
 from scrubjay.backends.vectors.mirrored import MirroredVectors
 from scrubjay.errors import StoreUnavailable
@@ -53,7 +53,7 @@ async def mirror(request, tmp_path):
         else f"sqlite:///{tmp_path}/m.db"
     )
     database = Database(url)
-    await database.write(metadata.create_all)
+    await migrate(database)
     vectors = EmbeddedVectors(database, graph_from=sys.maxsize)
     yield vectors
     await vectors.shut()

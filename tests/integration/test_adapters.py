@@ -27,6 +27,7 @@ def test_the_suite_of_a_framework(framework, server_url, tmp_path):
             "PYTHONPATH": str(fetch.packages_apart(framework)),
             # Plugins of packages that a framework brings along would be imported, and take seconds.
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "PYTEST_ADDOPTS": "",
             "PYTEST_DEBUG_TEMPROOT": str(tmp_path),
             "SCRUBJAY_TEST_POSTGRES": server_url("postgres"),
             "LANGSMITH_TRACING": "false",
