@@ -1,6 +1,6 @@
 # Everything that is done to Scrubjay has a name here. `make` alone lists them.
 PYTHON ?=
-WORKERS ?= 2
+WORKERS ?= 3
 BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 

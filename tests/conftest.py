@@ -1,6 +1,7 @@
 """Real servers for the tests that ask for them. None starts before the first test that does; all stop at the end."""
 
 import asyncio
+import re
 import shutil
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import cache
 from multiprocessing.connection import Client, Listener
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -26,6 +28,11 @@ from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.migrate import migrate
 from services import ServerError, Services, new_folder
 from warm import warm_programs
+
+TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+VECTORS = re.compile("vectors_g[0-9]+")
+"""The tables that pgvector makes for each generation."""
+KEPT_TABLES = ("alembic_version", "counters")
 
 
 class Desk:
@@ -150,6 +157,26 @@ async def migrated(url: str) -> None:
 def fresh_postgres(server_url, migrated_postgres) -> Callable[[], AbstractContextManager[str]]:
     """For fixtures of any scope: `with fresh_postgres() as url:` makes an empty store and drops it after."""
     return lambda: database_on(server_url("postgres"), migrated_postgres)
+
+
+@pytest.fixture(scope="session")
+def emptied_postgres(fresh_postgres) -> Iterator[Callable[[], str]]:
+    """Empties a store that is made once and gives its URL: to make one takes longer than most tests."""
+    with ExitStack() as made:
+        kept = cache(lambda: made.enter_context(fresh_postgres()))
+
+        def emptied() -> str:
+            with psycopg.connect(kept()) as connection:
+                tables = [name for (name,) in connection.execute(TABLES).fetchall()]
+                for name in [one for one in tables if VECTORS.fullmatch(one)]:
+                    connection.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(name)))
+                left = [sql.Identifier(one) for one in tables if not VECTORS.fullmatch(one) and one not in KEPT_TABLES]
+                connection.execute(sql.SQL("TRUNCATE {} RESTART IDENTITY CASCADE").format(sql.SQL(", ").join(left)))
+                connection.execute("DELETE FROM counters WHERE name LIKE '%:%'")
+                connection.execute("UPDATE counters SET value = 0")
+            return kept()
+
+        yield emptied
 
 
 @pytest.fixture(scope="session")

@@ -68,8 +68,8 @@ class TestOnSqliteWithGraph(VectorsSuite):
 
 class TestOnPostgresql(VectorsSuite):
     @pytest.fixture
-    async def vectors(self, postgres_database):
-        database = Database(postgres_database())
+    async def vectors(self, emptied_postgres):
+        database = Database(emptied_postgres())
         engine = EmbeddedVectors(database)
         yield engine
         await engine.shut()

@@ -40,8 +40,8 @@ class OnSqlite:
 
 class OnPostgres:
     @pytest.fixture
-    async def store(self, postgres_database):
-        store = await opened(postgres_database())
+    async def store(self, emptied_postgres):
+        store = await opened(emptied_postgres())
         yield store
         await store.shut()
 

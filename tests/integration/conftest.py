@@ -5,9 +5,7 @@ from collections import Counter
 from contextlib import AsyncExitStack, ExitStack
 from functools import cache, partial
 
-import psycopg
 import pytest
-from psycopg import sql
 
 from scrubjay.backends.events import LocalEvents
 from scrubjay.backends.memory import MemoryStore, MemoryVectors
@@ -143,29 +141,6 @@ def access_in_memory(store):
 
 async def _nothing():
     """There is no schema in a dict."""
-
-
-@pytest.fixture(scope="session")
-def emptied_postgres(fresh_postgres):
-    """Empties a database that is made once and gives its URL: making one takes longer than most tests."""
-    with ExitStack() as made:
-        kept = cache(lambda: made.enter_context(fresh_postgres()))
-
-        def emptied():
-            with psycopg.connect(kept()) as connection:
-                if connection.execute("SELECT to_regclass('memories')").fetchone()[0] is not None:
-                    connection.execute(
-                        "TRUNCATE memories, scopes, lineage, generations, vectors, texts, blobs, "
-                        "work_runs, work_leases, api_keys, audit_log, kept_answers RESTART IDENTITY CASCADE"
-                    )
-                    connection.execute("DELETE FROM counters WHERE name LIKE '%:%'")
-                    connection.execute("UPDATE counters SET value = 0")
-                named = "SELECT relname FROM pg_class WHERE relname ~ '^vectors_g[0-9]+$' AND relkind = 'r'"
-                for (name,) in connection.execute(named).fetchall():
-                    connection.execute(sql.SQL("DROP TABLE {}").format(sql.Identifier(name)))
-            return kept()
-
-        yield emptied
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import redis
 from kill_consolidator import opened
 
 from scrubjay.jobs.drain import SOON
@@ -84,7 +85,8 @@ async def test_killed_between_any_two_steps(place, worker):
     said = {}
     async with opened(*place) as jay:
         if place[1]:
-            await jay.parts.working._store._connection.call(lambda client: client.flushdb())
+            with redis.Redis.from_url(place[1]) as client:
+                client.flushdb()
         for number in range(SESSIONS):
             await talked(jay, number, said)
     kills = calls = 0

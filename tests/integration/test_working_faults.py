@@ -4,6 +4,7 @@ import asyncio
 import signal
 
 import pytest
+import redis as redis_client
 from faulty_servers import Faulty, Stopwatch, eventually, running
 
 from scrubjay import StoreUnavailable, open_async
@@ -37,9 +38,14 @@ def stores(tmp_path, redis):
 
 @pytest.fixture
 async def jay(stores):
+    emptied(stores)
     async with open_async(**stores) as jay:
-        await jay.parts.working._store._connection.call(lambda client: client.flushdb())
         yield jay
+
+
+def emptied(stores):
+    with redis_client.Redis.from_url(stores["working"].partition("?")[0]) as client:
+        client.flushall()
 
 
 @pytest.fixture
@@ -179,9 +185,9 @@ async def test_a_redis_that_is_not_there_stops_nobody(stores, redis):
         assert texts(await jay.working.recent(user="anna", session="early")) == ["hello"]
 
 
-async def test_a_redis_that_lost_everything_goes_on(jay, redis):
+async def test_a_redis_that_lost_everything_goes_on(jay, stores):
     await jay.working.append("forgotten", **HERE)
-    await jay.parts.working._store._connection.call(lambda client: client.flushall())
+    emptied(stores)
     [said] = await jay.working.append("remembered", **HERE)
     assert said.position == 0
     now = jay.parts.clock()
