@@ -170,7 +170,7 @@ class Core:
             explain=explain,
         )
         parts = self.parts
-        hits = await recall(asked, stores=parts.stores, serving=parts.serving, now=parts.clock(), trees=self._trees)
+        hits = await recall(asked, stores=parts.stores, serving=parts.serving, now=parts.clock(), trees=self._trees())
         if touch:
             self.parts.uses.count(asked.filter.scope, [hit.memory.id for hit in hits])
         return hits
@@ -199,7 +199,7 @@ class Core:
             working=self.parts.working if self.parts.working_source != "records" else None,
             tokens=self.parts.tokens(),
             now=self.parts.clock(),
-            trees=self._trees,
+            trees=self._trees(),
         )
         self.parts.uses.count(asked.filter.scope, [item.memory.id for item in assembled.items])
         return assembled
@@ -324,7 +324,6 @@ class Core:
             self.filtered(narrow, "holds"), now=self.parts.clock(), limit=limit, order=order, after=known
         )
 
-    @property
     def _trees(self) -> Trees | None:
         """Who compares cited code with this machine's disk; None for callers that have no business there."""
         # A memory names the folder of its repository, and whoever may write can name any folder.

@@ -144,7 +144,13 @@ def test_a_view_of_another_tenant_shares_everything_but_the_memories(jay):
     assert "acme" in repr(other)
 
 
+def own_threads():
+    """The loops that serve blocking callers. Those of other tests in this process may still be open."""
+    return {thread for thread in threading.enumerate() if thread.name == "scrubjay"}
+
+
 def test_closing_twice_is_fine_and_nothing_works_after(tmp_path, recwarn):
+    before = own_threads()
     jay = SyncScrubjay(wire(read_settings(home=tmp_path), embedder=ToyEmbedder())).start()
     other = jay.for_tenant("acme")
     jay.close()
@@ -155,7 +161,7 @@ def test_closing_twice_is_fine_and_nothing_works_after(tmp_path, recwarn):
             with pytest.raises(Closed):
                 verb(closed)
     assert [warning for warning in recwarn if "never awaited" in str(warning.message)] == []
-    assert not any(thread.name == "scrubjay" for thread in threading.enumerate())
+    assert own_threads() == before
 
 
 def test_closing_while_others_write_hangs_nobody(tmp_path):
@@ -183,7 +189,8 @@ def test_closing_while_others_write_hangs_nobody(tmp_path):
 
 
 def test_what_cannot_be_opened_leaves_no_thread_behind(tmp_path):
+    before = own_threads()
     (tmp_path / "scrubjay.db").write_bytes(b"this is no database, not at all" * 100)
     with pytest.raises(Exception, match="damaged"):
         SyncScrubjay(wire(read_settings(home=tmp_path), embedder=ToyEmbedder())).start()
-    assert not any(thread.name == "scrubjay" for thread in threading.enumerate())
+    assert own_threads() == before
