@@ -9,7 +9,7 @@ from scrubjay.jobs.work import Work
 
 THERE: Final = "where the server runs"
 
-_AT: Final = "/work"
+_AT: Final = "/upkeep"
 
 
 class RemoteWork(Remote, memory="work"):

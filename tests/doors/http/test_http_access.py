@@ -171,14 +171,14 @@ def test_what_is_deleted_by_a_key_is_written_down(client, key):
 
 def test_what_an_administrator_does_is_written_down(client, key):
     admin = key(rights=["admin"])
-    assert client.post("/v1/work/retry", json={}, headers=bearing(admin)).status_code == 200
+    assert client.post("/v1/upkeep/retry", json={}, headers=bearing(admin)).status_code == 200
     [entry, *_] = client.get("/v1/audit", headers=bearing(admin)).json()
-    assert (entry["action"], entry["target"]) == ("admin.requested", "POST /v1/work/retry")
+    assert (entry["action"], entry["target"]) == ("admin.requested", "POST /v1/upkeep/retry")
 
 
 def test_what_concerns_every_tenant_is_for_the_installations_own(client, key):
-    assert client.get("/v1/work", headers=bearing(key(rights=["admin"]))).status_code == 200
-    refused = client.get("/v1/work", headers=bearing(key(tenant="acme", rights=["admin"])))
+    assert client.get("/v1/upkeep", headers=bearing(key(rights=["admin"]))).status_code == 200
+    refused = client.get("/v1/upkeep", headers=bearing(key(tenant="acme", rights=["admin"])))
     assert (refused.status_code, "tenant 'default'" in refused.text) == (403, True)
 
 

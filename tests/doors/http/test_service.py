@@ -124,7 +124,7 @@ EXAMPLES = {
     "/v1/workspace/cite": (400,),
     "/v1/workspace/ingest": (400,),
     "/v1/workspace/backfill": (400,),
-    "/v1/work/archives/restore": (400,),
+    "/v1/upkeep/archives/restore": (400,),
 }
 """What an example cannot do in a store that is new: there is nothing deleted, no receipt, and no such folder."""
 

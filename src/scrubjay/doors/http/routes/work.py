@@ -9,7 +9,7 @@ from scrubjay.doors.http.access import AdminJay, OperatorJay
 from scrubjay.doors.http.bodies import work as bodies
 from scrubjay.doors.http.routes.room import Room
 
-room = Room("/work", tag="work", memory="work")
+room = Room("/upkeep", tag="work", memory="work")
 
 
 class Restored(BaseModel):
