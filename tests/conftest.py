@@ -1,6 +1,7 @@
 """Real servers for the tests that ask for them. None starts before the first test that does; all stop at the end."""
 
 import asyncio
+import os
 import re
 import shutil
 import signal
@@ -16,23 +17,40 @@ from multiprocessing.connection import Client, Listener
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import hypothesis
 import psycopg
 import pytest
 import structlog
+from hypothesis.internal.conjecture.providers import HypothesisProvider
+from hypothesis.internal.constants_ast import Constants
 from psycopg import sql
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
 sys.path.append(str(Path(__file__).resolve().parent))
 import fetch
+from fetch import ServerError
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.migrate import migrate
-from services import ServerError, Services, new_folder
+from server import new_folder
+from services import Services
 from warm import warm_programs
 
 TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
 VECTORS = re.compile("vectors_g[0-9]+")
 """The tables that pgvector makes for each generation."""
 KEPT_TABLES = ("alembic_version", "counters")
+
+PROPERTIES = os.environ.get("SCRUBJAY_TEST_PROPERTIES", "same")
+"""How properties are tried: on the `same` examples in every run, or on `other` ones, and on more of them."""
+
+# How long an example takes says more about the machine than about the code.
+untimed = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow], "print_blob": True}
+hypothesis.settings.register_profile("same", derandomize=True, **untimed)
+hypothesis.settings.register_profile("other", max_examples=1_000, **untimed)
+hypothesis.settings.load_profile(PROPERTIES)
+if PROPERTIES == "same":
+    # Else examples are made of the constants in all modules that happen to be imported, which are others in each worker.
+    HypothesisProvider._local_constants = Constants()
 
 
 class Desk:

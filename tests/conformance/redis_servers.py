@@ -6,7 +6,9 @@ import time
 
 import redis
 
-from services import Redis, ServerError, _as_server_user, free_port
+from fetch import ServerError
+from server import as_server_user, free_port
+from services import Redis
 
 JOINING_SECONDS = 30
 
@@ -57,7 +59,7 @@ class Sentinel(Mortal):
             f"sentinel monitor jays 127.0.0.1 {self._master.port} 2\n"
             "sentinel down-after-milliseconds jays 400\nsentinel failover-timeout jays 2000\n"
         )
-        if user := _as_server_user():
+        if user := as_server_user():
             os.chown(settings, user["user"], user["group"])
         return [str(self._program), str(settings), "--sentinel"]
 

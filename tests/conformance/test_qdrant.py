@@ -22,7 +22,8 @@ from scrubjay.errors import Closed, Conflict, InvalidInput, Misconfigured, Store
 from scrubjay.model import Filter
 from scrubjay.testing import NOW, ListedSuite, PortableVectorsSuite, VectorsSuite, a_scope, congruence_of_vectors
 from scrubjay.testing.vectors import HERE, ROUNDING, an_entry, assert_nearest, directions, entries_of, ids_of
-from services import Qdrant, free_port
+from server import free_port
+from services import Qdrant
 
 
 class OwnQdrant(Qdrant):

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from pathlib import Path
@@ -15,6 +16,7 @@ import redis
 
 import fetch
 import services
+from server import FOLDER_PREFIX, remove_leftovers
 
 SCRIPT = Path(services.__file__)
 
@@ -122,8 +124,8 @@ def test_servers_end_with_a_killed_parent():
         time.sleep(0.02)
     else:
         pytest.fail("the server outlived its parent")
-    services.remove_leftovers()
-    assert not list(Path(services.tempfile.gettempdir()).glob(f"{services.FOLDER_PREFIX}{parent.pid}-*"))
+    remove_leftovers()
+    assert not list(Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}{parent.pid}-*"))
 
 
 def test_a_download_with_another_checksum_is_refused(monkeypatch, tmp_path):
