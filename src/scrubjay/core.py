@@ -320,9 +320,14 @@ class Core:
         check_whole("limit", limit, least=1, most=10_000)
         check_listed(order)
         known = id_of(after, self.tenant) if after is not None else None
-        return await self.parts.stores.records.find(
-            self.filtered(narrow, "holds"), now=self.parts.clock(), limit=limit, order=order, after=known
+        wanted = self.filtered(narrow, "holds")
+        found = await self.parts.stores.records.find(
+            wanted, now=self.parts.clock(), limit=limit, order=order, after=known
         )
+        if known is not None and not found and not await self.parts.stores.records.get(wanted.scope, [known]):
+            # An empty page would say that this was the end.
+            raise NotFound(f"after: {after} is not stored here. It may have been purged: list again from the start")
+        return found
 
     def _trees(self) -> Trees | None:
         """Who compares cited code with this machine's disk; None for callers that have no business there."""

@@ -172,7 +172,9 @@ async def test_listing_goes_page_by_page(jay):
         assert [len(page) for page in pages] == [10, 10, 5]
         assert [one for page in pages for one in page] == [one.id for one in expected]
     assert [one.content for one in await jay.list(limit=1, order="oldest", after="f-3")] == ["fact 4"]
-    assert await jay.list(after="unknown") == []
+    assert await jay.list(order="oldest", after="f-24") == [], "the end"
+    with pytest.raises(NotFound, match="after: unknown is not stored here"):
+        await jay.list(after="unknown")
     with pytest.raises(InvalidInput, match="limit"):
         await jay.list(limit=0)
 
