@@ -49,7 +49,7 @@ hypothesis.settings.register_profile("same", derandomize=True, **untimed)
 hypothesis.settings.register_profile("other", max_examples=1_000, **untimed)
 hypothesis.settings.load_profile(PROPERTIES)
 if PROPERTIES == "same":
-    # Else examples are made of the constants in all modules that happen to be imported, which are others in each worker.
+    # Else examples are made of the constants in all modules that are imported by then: others in each worker.
     HypothesisProvider._local_constants = Constants()
 
 

@@ -82,7 +82,7 @@ def warm_programs(folder: Path) -> Iterator[Path]:
         yield folder
     finally:
         server.terminate()
-        server.wait(30)
+        server.wait(60)
 
 
 def serve(address: str) -> None:

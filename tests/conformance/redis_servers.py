@@ -42,7 +42,7 @@ class Mortal(Redis):
 
     @property
     def client(self):
-        return redis.Redis(port=self.port, socket_timeout=5)
+        return redis.Redis(port=self.port, socket_timeout=60)
 
 
 class Sentinel(Mortal):

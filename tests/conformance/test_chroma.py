@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import asynccontextmanager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 
 import scrubjay
+from patience import answered, at_most
 from scrubjay.backends.memory.vectors import MemoryVectors
 from scrubjay.backends.vectors.chroma import ChromaVectors
 from scrubjay.backends.vectors.chroma.place import Folder, Place, place_of
@@ -325,12 +325,8 @@ async def test_vectors_that_do_not_fit_are_refused(vectors):
 
 # Connections
 
-
-@contextmanager
-def at_most(seconds):
-    start = time.monotonic()
-    yield
-    assert time.monotonic() - start < seconds
+NO_WAIT = 10
+"""Seconds: more than anybody may take to say that a server is away, and less than those take who wait in turn."""
 
 
 async def test_it_says_what_it_is(vectors):
@@ -343,16 +339,16 @@ async def test_it_says_what_it_is(vectors):
 
 
 async def test_a_killed_server_is_noticed_at_once_and_found_again(mortal):
-    vectors = ChromaVectors(mortal.at())
+    vectors = ChromaVectors(mortal.at(timeout=60))
     entries = entries_of(directions(20))
     question = entries[0].vectors[0]
     await vectors.upsert(1, entries)
     for _ in range(2):
         mortal.kill()
         for _ in range(3):
-            with at_most(2), pytest.raises(StoreUnavailable, match=rf"chroma://127.0.0.1:{mortal.port} .*Check"):
+            with at_most(NO_WAIT), pytest.raises(StoreUnavailable, match=rf"chroma://127.0.0.1:{mortal.port} .*Check"):
                 await vectors.search(1, question, HERE, now=NOW, limit=3)
-        with at_most(2), pytest.raises(StoreUnavailable):
+        with at_most(NO_WAIT), pytest.raises(StoreUnavailable):
             await vectors.upsert(1, entries)
         mortal.start_again()
         assert len(await found(vectors, question)) == 10
@@ -363,20 +359,20 @@ async def test_a_killed_server_is_noticed_at_once_and_found_again(mortal):
 async def test_a_frozen_server_is_waited_for_no_longer_than_said(mortal):
     vectors = ChromaVectors(mortal.at(timeout=1))
     entries = entries_of(directions(20))
-    await vectors.upsert(1, entries)
+    await answered(lambda: vectors.upsert(1, entries))
     mortal.send(signal.SIGSTOP)
     for verb in (vectors.count(1), vectors.upsert(1, entries), found(vectors, entries[0].vectors[0]), vectors.ping()):
-        with at_most(2.5), pytest.raises(StoreUnavailable, match="within 1 seconds"):
+        with at_most(NO_WAIT), pytest.raises(StoreUnavailable, match="within 1 seconds"):
             await verb
     mortal.send(signal.SIGCONT)
-    assert await vectors.count(1) == 20
+    assert await answered(lambda: vectors.count(1)) == 20
     await vectors.shut()
 
 
 async def test_a_server_that_is_down_at_first_is_found_later(mortal):
     mortal.kill()
-    vectors = ChromaVectors(mortal.at())
-    with at_most(5), pytest.raises(StoreUnavailable, match="cannot be reached"):
+    vectors = ChromaVectors(mortal.at(timeout=60))
+    with at_most(NO_WAIT), pytest.raises(StoreUnavailable, match="cannot be reached"):
         await vectors.count(1)
     mortal.start_again()
     await vectors.upsert(1, entries_of(directions(2)))
@@ -387,11 +383,11 @@ async def test_a_server_that_is_down_at_first_is_found_later(mortal):
 async def test_many_who_come_while_it_does_not_answer_wait_together(mortal):
     vectors = ChromaVectors(mortal.at(timeout=1))
     mortal.send(signal.SIGSTOP)
-    with at_most(4):
-        answers = await asyncio.gather(*(vectors.count(1) for _ in range(8)), return_exceptions=True)
+    with at_most(NO_WAIT):
+        answers = await asyncio.gather(*(vectors.count(1) for _ in range(2 * NO_WAIT)), return_exceptions=True)
     assert {type(answer) for answer in answers} == {StoreUnavailable}
     mortal.send(signal.SIGCONT)
-    assert await vectors.count(1) == 0
+    assert await answered(lambda: vectors.count(1)) == 0
     await vectors.shut()
 
 
@@ -401,7 +397,7 @@ def test_recall_degrades_while_it_is_frozen_and_catches_up_after(mortal, tmp_pat
         jay.remember("The shop runs on PostgreSQL", kind="fact")
         assert jay.recall("which database?", mode="meaning")[0].memory.content == "The shop runs on PostgreSQL"
         mortal.send(signal.SIGSTOP)
-        with at_most(10):
+        with at_most(30):
             jay.remember("The shop sells acorns", kind="fact")
             hits = jay.recall("shop PostgreSQL")
         assert hits[0].memory.content == "The shop runs on PostgreSQL"
@@ -654,4 +650,4 @@ from scrubjay.backends.vectors.chroma import ChromaVectors
 ChromaVectors("chroma://localhost")
 assert not {"httpx", "chromadb"} & set(sys.modules)
 """
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=180)

@@ -2,13 +2,13 @@
 
 import asyncio
 import signal
-import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from urllib.parse import urlsplit
 
 import pytest
 from redis_servers import Cluster, Group, Mortal
 
+from patience import answered, at_most, at_once
 from scrubjay.backends.breaker import Breaker
 from scrubjay.backends.redis import RedisConnection, key_of
 from scrubjay.backends.redis.cache import RedisVectorCache
@@ -38,7 +38,7 @@ async def opened():
     """Makes connections that are closed after the test. Their breaker lets one through soon after it opened."""
     made = []
 
-    def make(url, *, timeout=0.5, **options):
+    def make(url, *, timeout=5, **options):
         options.setdefault("breaker", Breaker("redis", pause=0.05))
         made.append(RedisConnection(url, timeout=timeout, **options))
         return made[-1]
@@ -48,11 +48,10 @@ async def opened():
         await connection.shut()
 
 
-@contextmanager
-def at_most(seconds):
-    began = time.monotonic()
-    yield
-    assert time.monotonic() - began < seconds
+@pytest.fixture
+def pauses(monkeypatch):
+    """Makes the pauses between attempts longer: long enough for a server to start, or for nobody to wait for."""
+    return lambda seconds: monkeypatch.setattr("scrubjay.backends.redis.connection.PAUSE", seconds)
 
 
 async def test_nothing_is_opened_before_it_is_needed(opened):
@@ -79,7 +78,7 @@ async def test_it_can_be_used_again_after_it_was_shut(opened, redis_url):
 
 
 async def test_many_calls_at_once_share_the_connections(opened, redis_url):
-    connection = opened(f"{redis_url}?max_connections=4", timeout=5)
+    connection = opened(f"{redis_url}?max_connections=4")
     await asyncio.gather(*(connection.ping() for _ in range(200)))
     clients = await connection.call(lambda client: client.client_list())
     # Those of other workers of this run are in another database.
@@ -90,7 +89,7 @@ async def test_many_calls_at_once_share_the_connections(opened, redis_url):
 
 async def test_a_server_that_is_not_there_is_named_with_the_remedy(opened):
     connection = opened("redis://anna:opensesame@127.0.0.1:1/3")
-    with at_most(3), pytest.raises(StoreUnavailable) as raised:
+    with pytest.raises(StoreUnavailable) as raised:
         await connection.ping()
     assert "redis://127.0.0.1:1/3 cannot be reached" in str(raised.value)
     assert "SCRUBJAY_WORKING" in str(raised.value)
@@ -98,15 +97,14 @@ async def test_a_server_that_is_not_there_is_named_with_the_remedy(opened):
 
 
 async def test_after_a_few_failures_a_dead_server_costs_nothing(opened):
-    connection = opened("redis://127.0.0.1:1", breaker=Breaker("redis"))
+    connection = opened("redis://127.0.0.1:1", breaker=Breaker("redis", clock=lambda: 0.0))
     for _ in range(3):
         with pytest.raises(StoreUnavailable):
             await connection.ping()
     assert connection.health.state == "down"
-    with at_most(0.05):
-        for _ in range(10):
-            with pytest.raises(StoreUnavailable, match="is down since"):
-                await connection.ping()
+    for _ in range(10):
+        with pytest.raises(StoreUnavailable, match="is down since"):
+            await at_once(connection.ping())
 
 
 async def test_a_server_that_restarts_is_found_again(opened, mortal):
@@ -119,8 +117,9 @@ async def test_a_server_that_restarts_is_found_again(opened, mortal):
     await connection.ping()
 
 
-async def test_a_short_restart_is_not_noticed(opened, mortal):
-    connection = opened(mortal.url, timeout=5)
+async def test_a_short_restart_is_not_noticed(opened, mortal, pauses):
+    pauses(0.3)
+    connection = opened(mortal.url)
     await connection.ping()
     mortal.kill()
     asked = asyncio.create_task(connection.ping())
@@ -130,15 +129,14 @@ async def test_a_short_restart_is_not_noticed(opened, mortal):
 
 
 async def test_a_frozen_server_is_waited_for_no_longer_than_said(opened, mortal):
-    connection = opened(mortal.url)
-    await connection.ping()
+    connection = opened(mortal.url, timeout=0.5)
+    await answered(connection.ping)
     mortal.send(signal.SIGSTOP)
-    with at_most(1.5), pytest.raises(StoreUnavailable, match=r"within 0\.5 seconds"):
-        await connection.ping()
-    with at_most(0.3), pytest.raises(StoreUnavailable, match=r"within 0\.1 seconds"):
-        await connection.call(lambda client: client.ping(), within=0.1)
+    for seconds in 0.5, 0.1:
+        with at_most(20), pytest.raises(StoreUnavailable, match=f"within {seconds} seconds"):
+            await connection.call(lambda client: client.ping(), within=seconds)
     mortal.send(signal.SIGCONT)
-    await connection.ping()
+    await answered(connection.ping)
 
 
 async def test_what_must_not_be_done_twice_is_not(opened, mortal):
@@ -157,8 +155,9 @@ async def test_what_must_not_be_done_twice_is_not(opened, mortal):
     assert int(mortal.client.get("done")) > 2
 
 
-async def test_what_was_not_done_is_tried_again_whatever_it_is(opened, mortal):
-    connection = opened(mortal.url, timeout=5)
+async def test_what_was_not_done_is_tried_again_whatever_it_is(opened, mortal, pauses):
+    pauses(0.3)
+    connection = opened(mortal.url)
     mortal.kill()
     asked = asyncio.create_task(connection.call(lambda client: client.incr("done"), repeat=False))
     await asyncio.sleep(0.05)
@@ -166,7 +165,8 @@ async def test_what_was_not_done_is_tried_again_whatever_it_is(opened, mortal):
     assert await asked == 1
 
 
-async def test_a_replica_that_becomes_master_is_waited_for(opened, mortal):
+async def test_a_replica_that_becomes_master_is_waited_for(opened, mortal, pauses):
+    pauses(0.3)
     connection = opened(mortal.url)
     mortal.client.replicaof("127.0.0.1", "1")
     asked = asyncio.create_task(connection.call(lambda client: client.set("a", "b"), repeat=False))
@@ -187,11 +187,12 @@ async def test_a_refusal_is_no_outage(opened, mortal):
         await connection.call(lambda client: client.mset({f"k{number}": b"x" * 100_000 for number in range(100)}))
 
 
-async def test_a_wrong_password_is_said_at_once(opened, mortal):
+async def test_a_wrong_password_is_said_at_once(opened, mortal, pauses):
+    pauses(60)
     mortal.client.config_set("requirepass", "opensesame")
     for login in "", ":wrong@":
-        connection = opened(mortal.url.replace("//", f"//{login}"))
-        with at_most(0.5), pytest.raises(StoreUnavailable, match="refuses the login"):
+        connection = opened(mortal.url.replace("//", f"//{login}"), timeout=60)
+        with at_most(20), pytest.raises(StoreUnavailable, match="refuses the login"):
             await connection.ping()
     await opened(mortal.url.replace("//", "//:opensesame@")).ping()
 
@@ -215,7 +216,7 @@ async def test_a_race_that_was_watched_for_is_the_callers(opened, mortal):
 
 
 async def test_events_go_on_after_a_freeze_and_a_restart(opened, mortal):
-    buses, heard = [RedisEvents(opened(mortal.url)) for _ in range(2)], [Heard(), Heard()]
+    buses, heard = [RedisEvents(opened(mortal.url, timeout=0.5)) for _ in range(2)], [Heard(), Heard()]
     for bus, handler in zip(buses, heard, strict=True):
         bus.subscribe("*", handler)
     for bus in buses:
@@ -224,8 +225,7 @@ async def test_events_go_on_after_a_freeze_and_a_restart(opened, mortal):
     await heard[1].until(1)
 
     mortal.send(signal.SIGSTOP)
-    with at_most(0.1):
-        await buses[0].publish([an_event(number=2)])
+    await at_once(buses[0].publish([an_event(number=2)]))
     await eventually(lambda: 2 in heard[0].numbers)
     assert heard[1].numbers == [1]
     mortal.send(signal.SIGCONT)
@@ -264,6 +264,8 @@ async def test_a_socket(opened, running):
     assert "db3" in server.client.info("keyspace")
 
 
+# Sentinels replace a master that is silent for 0.4 seconds: a machine that stands still for longer looks like that.
+@pytest.mark.flaky(reruns=2)
 async def test_through_sentinels_it_follows_the_master(opened, running):
     group = Group(running)
     connection = opened(group.url, timeout=2)
@@ -296,6 +298,8 @@ async def test_through_sentinels_it_follows_the_master(opened, running):
     await bus.shut()
 
 
+# Nodes of a Cluster give each other up after two silent seconds, which a machine that stands still may be.
+@pytest.mark.flaky(reruns=2)
 async def test_a_cluster_serves_cache_events_and_the_keys_of_a_tenant(opened, running):
     cluster = Cluster(running)
     connection = opened(cluster.url, timeout=2, breaker=None)

@@ -34,7 +34,7 @@ async def _scraped(home: Path) -> str:
     transport = httpx.ASGITransport(app=app)
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=30) as client,
+        httpx.AsyncClient(transport=transport, base_url="http://localhost", timeout=60) as client,
     ):
         told = await client.post("/v1/memory", json={"content": "A thing that was told", "kind": "fact"})
         await client.post("/v1/memory/recall", json={"query": "what was told?"})

@@ -102,6 +102,18 @@ def test_every_exception_from_a_rule_has_a_reason(root, tracked):
     assert not found, "say why, behind it:\n" + "\n".join(found)
 
 
+def test_every_test_that_may_be_run_again_has_a_reason(root):
+    marks, found = 0, []
+    for path in (root / "tests").rglob("*.py"):
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for number in (number for number, line in enumerate(lines) if "pytest.mark." + "flaky" in line):
+            marks += 1
+            if not lines[number - 1].startswith("# "):
+                found.append(f"{path.relative_to(root)}:{number + 1}")
+    assert marks, "they are found"
+    assert not found, "say which real clock it depends on, in a comment above:\n" + "\n".join(found)
+
+
 def test_no_two_test_files_have_one_name(root):
     """Test folders are not packages, so pytest tells their files apart by name alone."""
     names = [path.name for path in (root / "tests").rglob("test_*.py")]

@@ -19,6 +19,7 @@ from scrubjay.backends.sql.answers import SqlAnswers
 from scrubjay.backends.sql.blobs import SqlBlobs
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.generations import SqlGenerations
+from scrubjay.backends.sql.joint import SqliteJoint
 from scrubjay.backends.sql.leases import SqlLeases
 from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.sql.records import SqlRecords
@@ -91,7 +92,7 @@ class Setup:
     async def open(self, *, embedder=None, words_only=False, models=(), vectors=None, redactor=True, tenant="default"):
         """Open it with this model; `models` are those that an older generation can be asked with."""
         embedder = None if words_only else embedder or ToyEmbedder()
-        stores, working, works, access, prepare = self._stores(vectors or (lambda engine: engine))
+        stores, working, works, access, prepare = self._stores(vectors)
         known = {model.identity: model for model in models}
         events = LocalEvents()
         secrets = SecretRedactor() if redactor else None
@@ -113,7 +114,8 @@ class Setup:
         jay = Scrubjay(parts=parts, tenant=tenant, prepare=prepare, background=False)
         return await self._closing.enter_async_context(jay)
 
-    def _stores(self, wrapped):
+    def _stores(self, wrapping):
+        wrapped = wrapping or (lambda engine: engine)
         if self._shared is not None:
             store, engine, blobs = self._shared
             stores = Stores(records=store, generations=store, texts=store, vectors=wrapped(engine), blobs=blobs)
@@ -125,6 +127,7 @@ class Setup:
             texts=SqlTexts(database),
             vectors=wrapped(EmbeddedVectors(database)),
             blobs=SqlBlobs(database),
+            joint=SqliteJoint(database) if database.path is not None and wrapping is None else None,
         )
         works = Works(leases=SqlLeases(database), log=SqlWorklog(database), upkeep=SqlUpkeep(database))
         access = AccessStores(keys=SqlKeys(database), audit=SqlAudit(database), answers=SqlAnswers(database))

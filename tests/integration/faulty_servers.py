@@ -20,7 +20,7 @@ class Faulty:
         process, self._process = self._process, None
         if process is not None:
             process.send_signal(how or self.goodbye)
-            process.wait(10)
+            process.wait(60)
 
     def rise(self):
         """Start it again, where it was. On the main thread: it ends with the thread that starts it."""
@@ -77,6 +77,7 @@ def running(kind):
     finally:
         if server._process is not None:
             server.thaw()
+            server.fall(signal.SIGKILL)  # Nobody needs its goodbye, which takes Qdrant ten seconds.
         server.stop()
 
 

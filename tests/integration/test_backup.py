@@ -18,6 +18,7 @@ from scrubjay.backends.vectors.pgvector import PgVectors
 from scrubjay.errors import Conflict, InvalidInput, StoreUnavailable, Unsupported
 from scrubjay.settings import read_settings
 from scrubjay.testing import ToyEmbedder
+from scrubjay.testing.events import eventually
 from scrubjay.testing.vectors import directions, entries_of
 from scrubjay.wiring import back_up, move_stores, restore_from
 
@@ -133,21 +134,22 @@ async def test_a_backup_is_one_moment_while_others_write(new_setup, file, kind):
     old, new = new_setup(kind), new_setup("sqlite")
     await filled(old, more=1200)
     jay = await old.open(embedder=ToyEmbedder(version="2"))
-    stop = asyncio.Event()
+    stop, written = asyncio.Event(), 0
 
     async def write():
-        number = 0
+        nonlocal written
         while not stop.is_set():
-            await jay.remember(f"The counter is {number}", key="counter")
-            number += 1
+            await jay.remember(f"The counter is {written}", key="counter")
+            written += 1
             await asyncio.sleep(0.01)
-        return number
 
     writer = asyncio.create_task(write())
-    await asyncio.sleep(0.2)
+    await eventually(lambda: written > 3)
     await blocking(back_up, settings(old), file)
+    by_then = written
+    await eventually(lambda: written > by_then)
     stop.set()
-    written = await writer
+    await writer
     new.clock.now = old.clock.now
     await blocking(restore_from, settings(new), file)
     rows, *_ = await contents(new.url)

@@ -10,7 +10,7 @@ from scrubjay.models import server as server_module
 from scrubjay.testing import ToyEmbedder
 from scrubjay.write import fallback, index
 
-SOON = 15
+SOON = 60
 
 
 @pytest.fixture(autouse=True)

@@ -94,7 +94,7 @@ def test_an_example(name, tmp_path):
         env=environment | {"SCRUBJAY_HOME": str(tmp_path / "home"), **extra},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=180,
         check=False,
     )
     assert done.returncode == 0, done.stderr

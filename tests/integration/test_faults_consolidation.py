@@ -15,7 +15,10 @@ from scrubjay.testing import ToyEmbedder
 from scrubjay.wiring import wire
 from services import Redis
 
-BACK = 40
+# Redis has half a second of the real clock to answer: a machine that stands still for longer makes it look away.
+pytestmark = pytest.mark.flaky(reruns=2)
+
+BACK = 90
 """Seconds within which everything has caught up after the server is back, on a slow machine."""
 
 

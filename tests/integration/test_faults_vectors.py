@@ -4,13 +4,23 @@ import asyncio
 import uuid
 
 import pytest
-from faulty_servers import FaultyQdrant, Stopwatch, eventually, running
+from faulty_servers import FaultyQdrant, eventually, running
 
 import scrubjay
 from scrubjay.jobs import runner
 
-RECOVERY_SECONDS = 15
+# Searches have two seconds of the real clock: a machine that stands still for longer makes any engine look away.
+pytestmark = pytest.mark.flaky(reruns=2)
+
+RECOVERY_SECONDS = 60
 """A pause of at most 4 seconds, a look, and slow machines."""
+
+NO_WAIT = 15
+"""Seconds within which those are answered who do not wait for the engine. Those who did would take twice as long."""
+
+WRITE_SECONDS = 2
+LONG = 60
+"""Timeouts in the URL: one that a test waits for, and one that nobody may wait for."""
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +36,7 @@ def stores(request, tmp_path, qdrant, postgres_database):
         "home": tmp_path,
         "embedder": "static",
         "records": postgres_database() if request.param == "postgresql" else "",
-        "vectors": f"qdrant://{qdrant.url.removeprefix('http://')}?prefix=test-{uuid.uuid4().hex}&timeout=3",
+        "vectors": f"qdrant://{qdrant.url.removeprefix('http://')}?prefix=test-{uuid.uuid4().hex}&timeout={LONG}",
     }
     qdrant.mend()
 
@@ -34,6 +44,11 @@ def stores(request, tmp_path, qdrant, postgres_database):
 @pytest.fixture(autouse=True)
 def quick_looks(monkeypatch):
     monkeypatch.setattr(runner, "TICK", 0.1)
+
+
+def impatient(stores):
+    """The same stores, where a write gives up soon."""
+    return {**stores, "vectors": stores["vectors"].replace(f"timeout={LONG}", f"timeout={WRITE_SECONDS}")}
 
 
 async def tell(jay, prefix, count=5):
@@ -60,18 +75,21 @@ async def test_one_memory_through_every_fault(stores, qdrant):
     """In one go, since a collection takes longer to make than most faults last."""
     async with scrubjay.open_async(**stores) as jay:
         ids = await tell(jay, "before")
-        for fault in (falls_and_rises, restarts_between_two_calls, freezes_before_a_recall, freezes_before_a_write):
+        for fault in (falls_and_rises, restarts_between_two_calls, freezes_before_a_recall):
             ids += await fault(jay, qdrant, len(ids))
             await eventually(lambda: is_drained(jay), within=RECOVERY_SECONDS)
             await check_whole(jay, ids)
+    async with scrubjay.open_async(**impatient(stores)) as jay:
+        ids += await freezes_before_a_write(jay, qdrant, len(ids))
+        await eventually(lambda: is_drained(jay), within=RECOVERY_SECONDS)
+        await check_whole(jay, ids)
 
 
 async def falls_and_rises(jay, qdrant, there):
     qdrant.fall()
-    with Stopwatch() as watch:
+    async with asyncio.timeout(NO_WAIT):
         ids = await tell(jay, "fallen")
         hits = await jay.recall("deploy number", limit=100)
-    assert watch.seconds < 3
     assert (len(hits), hits.degraded) == (there + 5, ("vectors",))
     health = await jay.health()
     assert (health.state, health.stores["vectors"].state, health.stores["records"].state) == ("degraded", "down", "up")
@@ -91,28 +109,27 @@ async def restarts_between_two_calls(jay, qdrant, there):
 
 async def freezes_before_a_recall(jay, qdrant, there):
     with qdrant.frozen():
-        with Stopwatch() as first:
+        # The first recall waits for the deadline of a search, not for that of a write.
+        async with asyncio.timeout(NO_WAIT):
             hits = await jay.recall("deploy number", limit=100)
-        assert first.seconds < 2.5, "the first recall waits for the deadline of a search, not for that of a write"
         assert (len(hits), hits.degraded) == (there, ("vectors",))
-        with Stopwatch() as others:
-            many = await asyncio.gather(*(jay.recall("deploy number", limit=100) for _ in range(20)))
+        # Nobody pays for it again, but now and then for a ping.
+        async with asyncio.timeout(NO_WAIT):
+            for _ in range(15):
+                for one in await asyncio.gather(*(jay.recall("deploy number", limit=100) for _ in range(2))):
+                    assert (len(one), one.degraded) == (there, ("vectors",))
+        async with asyncio.timeout(NO_WAIT):
             ids = await tell(jay, "frozen")
-        assert all((len(one), one.degraded) == (there, ("vectors",)) for one in many)
-        assert others.seconds < 1.5, "nobody pays for it again, but perhaps for one ping"
     return ids
 
 
 async def freezes_before_a_write(jay, qdrant, there):
     with qdrant.frozen():
-        with Stopwatch() as first:
-            ids = await tell(jay, "frozen again", count=1)
-        assert first.seconds < 4, "one write waits for the timeout of the URL"
-        with Stopwatch() as others:
-            ids += await tell(jay, "still frozen", count=4)
+        ids = await tell(jay, "frozen again", count=1)  # which waits for the timeout of the URL
+        async with asyncio.timeout(NO_WAIT):
+            ids += await tell(jay, "still frozen", count=15)
             hits = await jay.recall("deploy number", limit=100)
-        assert others.seconds < 2
-        assert (len(hits), hits.degraded) == (there + 5, ("vectors",))
+        assert (len(hits), hits.degraded) == (there + 16, ("vectors",))
     return ids
 
 
@@ -135,10 +152,9 @@ async def test_what_is_forgotten_meanwhile_is_not_found_afterwards(stores, qdran
 async def test_down_at_the_start(stores, qdrant):
     qdrant.fall()
     async with scrubjay.open_async(**stores) as jay:
-        with Stopwatch() as watch:
+        async with asyncio.timeout(NO_WAIT):
             ids = await tell(jay, "without")
             hits = await jay.recall("deploy number", limit=100)
-        assert watch.seconds < 4
         assert (len(hits), hits.degraded) == (5, ("vectors",))
         qdrant.rise()
         await eventually(lambda: is_drained(jay), within=RECOVERY_SECONDS)
@@ -147,13 +163,12 @@ async def test_down_at_the_start(stores, qdrant):
 
 @pytest.mark.parametrize("stores", ["sqlite"], indirect=True)
 async def test_closing_does_not_wait_for_a_frozen_engine(stores, qdrant):
-    jay = await scrubjay.open_async(**stores).start()
+    jay = await scrubjay.open_async(**impatient(stores)).start()
     ids = await tell(jay, "before")
     with qdrant.frozen():
         ids += await tell(jay, "without", count=1)
-        with Stopwatch() as watch:
+        async with asyncio.timeout(NO_WAIT):
             await jay.close()
-    assert watch.seconds < 4
     async with scrubjay.open_async(**stores) as jay:
         await eventually(lambda: is_drained(jay), within=RECOVERY_SECONDS)
         await check_whole(jay, ids)

@@ -54,7 +54,7 @@ async def cancelled_while_it_is_indexed(work, embedder):
     embedder.asked.clear()
     embedder.may.clear()
     doing = asyncio.ensure_future(work)
-    await asyncio.wait_for(embedder.asked.wait(), 10)
+    await asyncio.wait_for(embedder.asked.wait(), 60)
     for _ in range(2):
         doing.cancel()
         await asyncio.sleep(0.05)

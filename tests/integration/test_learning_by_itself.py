@@ -8,6 +8,7 @@ from scrubjay.errors import Closed
 from scrubjay.jobs.learn import Learning
 from scrubjay.settings import read_settings
 from scrubjay.testing import ToyEmbedder
+from scrubjay.testing.events import eventually
 from scrubjay.testing.patterns.executions import coin_tosses, deployments
 from scrubjay.wiring import wire
 
@@ -21,7 +22,7 @@ def opened(home, **options):
     return wire(read_settings(home=home, **options), embedder=ToyEmbedder())
 
 
-async def patterns_of(jay, *, within=20.0, **where):
+async def patterns_of(jay, *, within=60.0, **where):
     """The patterns of a place, as soon as there are any."""
     async with asyncio.timeout(within):
         learned = asyncio.Event()
@@ -98,7 +99,7 @@ async def test_a_place_that_fails_is_tried_again(tmp_path):
         learning = Learning(jay.parts)
         learning.start()
         await jay.tasks.store_many(deployments())
-        await asyncio.sleep(0.05)
+        await eventually(lambda: learning.is_due)
         jay.parts.is_open.clear()
         with pytest.raises(Closed):
             await learning.run()

@@ -11,7 +11,8 @@ import psycopg
 import pytest
 from sqlalchemy import select, text, update
 
-from scrubjay.backends.sql.database import MOST_PAUSE, Database
+from patience import answered
+from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.sql.places import PLACES_NAMED
 from scrubjay.backends.sql.records import SqlRecords
@@ -33,7 +34,7 @@ class Restartable(Postgres):
     def pause(self):
         process, self._process = self._process, None
         process.send_signal(self.goodbye)
-        process.wait(10)
+        process.wait(60)
 
     def resume(self):
         self._launch()
@@ -146,7 +147,7 @@ async def test_a_server_that_is_not_there_is_reported_soon():
     started = time.monotonic()
     with pytest.raises(StoreUnavailable, match="Check that the server runs and that SCRUBJAY_RECORDS") as caught:
         await migrate(database)
-    assert time.monotonic() - started < 6
+    assert time.monotonic() - started < 30
     assert "hidden" not in str(caught.value)
     await database.shut()
 
@@ -163,18 +164,21 @@ async def test_a_restarted_server_is_used_again_without_opening_anew(own_server)
     with pytest.raises(StoreUnavailable):
         await told(records, a_memory("Never stored"))
     own_server.resume()
-    await asyncio.sleep(MOST_PAUSE / 10)  # It is left alone for a moment, which was seldom doubled by now.
-    assert await records.get(a_scope(), [stored.id]) == [stored]
+    # It is left alone for a moment.
+    assert await answered(lambda: records.get(a_scope(), [stored.id])) == [stored]
     assert await matched(database, "never stored") == []
     await told(records, a_memory("Stored after"))
     await database.shut()
 
 
 async def test_a_frozen_server_does_not_hold_the_caller(own_server):
+    whole = Database(own_server.url)
+    await migrate(whole)
+    [stored] = await told(SqlRecords(whole), a_memory("Still here"))
+    await whole.shut()
     database = Database(own_server.url, statement_seconds=0.5)
-    await migrate(database)
     records = SqlRecords(database)
-    [stored] = await told(records, a_memory("Still here"))
+    assert await answered(lambda: records.get(a_scope(), [stored.id])) == [stored]
     pids = _family(own_server._process.pid)
     _signal(pids, "STOP")
     try:
@@ -182,7 +186,7 @@ async def test_a_frozen_server_does_not_hold_the_caller(own_server):
             await records.get(a_scope(), [stored.id])
     finally:
         _signal(pids, "CONT")
-    assert await records.get(a_scope(), [stored.id]) == [stored]
+    assert await answered(lambda: records.get(a_scope(), [stored.id])) == [stored]
     await database.shut()
 
 
@@ -201,7 +205,7 @@ async def test_what_was_given_up_is_not_committed_later(own_server):
     def work(connection):
         connection.execute(text("INSERT INTO counters (name, value) VALUES ('late', 1)"))
         inserted.set()
-        thawed.wait(30)
+        thawed.wait(60)
 
     writing = asyncio.create_task(database.write(work))
     await asyncio.to_thread(inserted.wait)
@@ -215,7 +219,7 @@ async def test_what_was_given_up_is_not_committed_later(own_server):
     thawed.set()
     await asyncio.sleep(1)
     counting = text("SELECT count(*) FROM counters WHERE name = 'late'")
-    assert await database.read(lambda connection: connection.execute(counting).scalar_one()) == 0
+    assert await answered(lambda: database.read(lambda connection: connection.execute(counting).scalar_one())) == 0
     await database.shut()
 
 

@@ -41,7 +41,7 @@ def tell(program, line="go"):
 
 
 def finish(program):
-    out, err = program.communicate(timeout=60)
+    out, err = program.communicate(timeout=180)
     assert program.returncode == 0, err
     assert out.endswith("done\n"), err
     return out

@@ -28,7 +28,7 @@ def begun(folder):
 
 
 def finished(folder):
-    out, errors = begun(folder).communicate(timeout=120)
+    out, errors = begun(folder).communicate(timeout=180)
     assert "4 files, kept in 3 snapshots" in out, errors
     return out.splitlines()
 

@@ -67,7 +67,7 @@ def test_qdrant_filters_before_it_ranks(qdrant_url):
         {"id": 2, "vector": [0.9, 0.1], "payload": {"tenant": "b"}},
         {"id": 3, "vector": [0.0, 1.0], "payload": {"tenant": "b"}},
     ]
-    with httpx.Client(base_url=f"{qdrant_url}/collections/{name}", timeout=10) as client:
+    with httpx.Client(base_url=f"{qdrant_url}/collections/{name}", timeout=60) as client:
         client.put("", json={"vectors": {"size": 2, "distance": "Cosine"}}).raise_for_status()
         try:
             client.put("/points", params={"wait": "true"}, json={"points": points}).raise_for_status()

@@ -106,7 +106,7 @@ async def test_it_works_until_it_is_stopped(jay):
         jay.parts.clock.advance()
         await asyncio.sleep(0.05)
     stop.set()
-    await asyncio.wait_for(running, 5)
+    await asyncio.wait_for(running, 60)
     assert await jay.count(kinds=["message"]) == 2
 
 
@@ -119,7 +119,7 @@ async def test_an_open_memory_consolidates_by_itself(tmp_path, monkeypatch):
         async def is_drained():
             return await jay.working.session(**HERE) is None
 
-        await eventually(is_drained, within=20)
+        await eventually(is_drained, within=60)
         assert await jay.count(kinds=["message"]) == 2
     async with wire(replace_background(settings), embedder=ToyEmbedder()) as jay:
         assert await jay.parts.works.leases.held() == []
@@ -148,7 +148,7 @@ async def test_processes_share_the_work_and_one_that_is_killed_is_replaced(tmp_p
 
             await eventually(is_done, within=60)
             other.send_signal(signal.SIGTERM)
-            _, said = await asyncio.to_thread(other.communicate, None, 30)
+            _, said = await asyncio.to_thread(other.communicate, None, 60)
             assert other.returncode == 0, said
             assert "what was under way is finished" in said
             logged = [json.loads(line) for line in said.splitlines() if line.startswith("{")]

@@ -28,7 +28,7 @@ def place(request, tmp_path):
 
 
 def run(what, place, many):
-    subprocess.run([sys.executable, str(PROGRAM), what, *place, str(many)], check=True, timeout=120)
+    subprocess.run([sys.executable, str(PROGRAM), what, *place, str(many)], check=True, timeout=180)
 
 
 def test_everybody_who_speaks_is_heard_in_order(place):

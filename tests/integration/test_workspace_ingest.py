@@ -9,6 +9,7 @@ from dulwich import porcelain
 from scrubjay.errors import Conflict, InvalidInput, NotFound, StoreUnavailable
 from scrubjay.memories.workspace.ingest import storing
 from scrubjay.model import Trust
+from scrubjay.testing.events import eventually
 
 WHO = b"Ann Example <ann@example.com>"
 APP = '''"""Loads things for the shop."""
@@ -262,6 +263,14 @@ async def test_advice_that_cites_code_says_when_it_is_stale(jay, tree):
         await jay.workspace.cite("x", ["../../etc/passwd"], project="shop")
 
 
+async def test_code_that_was_never_ingested_can_be_cited_and_is_compared(jay, tree):
+    note = await jay.workspace.cite("The loader never closes its file", ["src/app.py:1-3"], repo_path=tree.root)
+    assert [one.state for one in await jay.workspace.check(note.id)] == ["fresh"]
+    tree(**{"src/app.py": None})
+    [hit] = await jay.recall("does the loader close files")
+    assert [one.state for one in hit.cited] == ["orphaned"]
+
+
 @pytest.mark.parametrize("kind", ["rule", "message", "note"])
 async def test_a_context_says_what_is_stale_in_every_section(jay, tree, kind):
     await jay.workspace.ingest(tree.root)
@@ -322,23 +331,21 @@ async def test_without_a_repository_the_past_alone_suggests(jay):
 async def test_watching_hears_of_what_is_saved(jay, tree):
     reports, stop = [], Event()
     watching = asyncio.create_task(jay.workspace.watch(tree.root, every=0.02, report=reports.append, stop=stop))
+
+    async def is_known():
+        # It may look between the two, and hear of one after the other.
+        changed, removed = (sum(getattr(one, what) for one in reports[1:]) for what in ("changed", "removed"))
+        return changed >= 1 and removed == 1 and "src/app.py#later" in await keys(jay, kinds=["code"])
+
     try:
-        await heard(reports, 1)
+        await eventually(lambda: len(reports) >= 1)
         tree(**{"src/app.py": APP + "\n\ndef later():\n    return 1\n", "README.md": None})
-        await heard(reports, 2)
+        await eventually(is_known)
     finally:
         stop.set()
         await watching
-    assert (reports[-1].changed, reports[-1].removed) == (1, 1)
-    assert "src/app.py#later" in await keys(jay, kinds=["code"])
     with pytest.raises(InvalidInput, match="every is 0"):
         await jay.workspace.watch(tree.root, every=0)
-
-
-async def heard(reports, many):
-    async with asyncio.timeout(30):
-        while len(reports) < many:  # noqa: ASYNC110 -- the report is called by what is tested
-            await asyncio.sleep(0.02)
 
 
 async def test_projects_do_not_see_each_other(jay, tree):

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import time
 from threading import Event
 
 import numpy as np
@@ -262,11 +261,11 @@ async def test_searches_are_answered_while_the_graph_is_built_and_shutting_does_
     await engine.upsert(1, [an_entry(row) for row in directions(8_000)])
     for question in directions(20, seed=9):
         assert len(await engine.search(1, question, HERE, now=NOW, limit=10)) == 10
-    assert engine._partitions[KEY].building
-    assert engine._partitions[KEY].graph is None
-    started = time.monotonic()
+    partition = engine._partitions[KEY]
+    assert partition.building
+    assert partition.graph is None
     await engine.shut()
-    assert time.monotonic() - started < 1
+    assert partition.graph is None, "it was given up"
     assert not engine._partitions
 
 

@@ -8,17 +8,30 @@ import pytest
 
 from scrubjay.backends.memory.leases import MemoryLeases
 from scrubjay.errors import StoreUnavailable
-from scrubjay.jobs.leasing import leased
+from scrubjay.jobs.leasing import BEATS, leased
+from scrubjay.testing import Ticking
 
 SHORT = timedelta(milliseconds=150)
+BEAT = SHORT / BEATS
 
 
 class Away(MemoryLeases):
-    """A store that can be away."""
+    """A store that can be away, with a clock of its own that moves from beat to beat."""
 
     away = False
 
+    def __init__(self):
+        self.clock = Ticking()
+        self._beats = asyncio.Semaphore(0)
+        super().__init__(self.clock)
+
+    async def beat(self):
+        """Let the time of a beat pass, and wait for somebody who asks for longer."""
+        self.clock.advance(BEAT)
+        await self._beats.acquire()
+
     async def renew(self, lease, *, ttl):
+        self._beats.release()
         if self.away:
             raise StoreUnavailable
         return await super().renew(lease, ttl=ttl)
@@ -37,8 +50,8 @@ def leases():
 async def test_it_is_kept_as_long_as_the_work_lasts(leases):
     async with leased(leases, "drain", "one", ttl=SHORT) as lease:
         assert lease is not None
-        for _ in range(8):
-            await asyncio.sleep(0.05)
+        for _ in range(2 * BEATS):
+            await leases.beat()
             assert await leases.take("drain", "two", ttl=SHORT) is None
     assert await leases.held() == []
 
@@ -77,16 +90,18 @@ async def test_work_that_is_cancelled_gives_it_back(leases):
 async def test_a_store_that_is_away_for_a_beat_costs_nothing(leases):
     async with leased(leases, "drain", "one", ttl=SHORT):
         leases.away = True
-        await asyncio.sleep(0.07)
+        await leases.beat()
         leases.away = False
-        await asyncio.sleep(0.2)
+        for _ in range(BEATS):
+            await leases.beat()
         assert await leases.take("drain", "two", ttl=SHORT) is None
 
 
 async def test_a_store_that_is_gone_lets_it_lapse(leases):
     async with leased(leases, "drain", "one", ttl=SHORT):
         leases.away = True
-    await asyncio.sleep(0.2)
+    assert await leases.take("drain", "two", ttl=SHORT) is None
+    leases.clock.advance(SHORT)
     assert await leases.take("drain", "two", ttl=SHORT) is not None
 
 

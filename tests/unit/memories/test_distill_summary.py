@@ -178,4 +178,4 @@ def test_a_long_session_takes_seconds_at_most():
     memories = [memory for _ in range(40) for memory in talk(turns)]
     began = datetime.now(UTC)
     assert distilled(memories, budget=400).summary.tokens <= 400
-    assert datetime.now(UTC) - began < timedelta(seconds=20)
+    assert datetime.now(UTC) - began < timedelta(seconds=60)

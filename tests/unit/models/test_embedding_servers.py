@@ -220,7 +220,8 @@ async def test_a_server_that_never_answers_is_left():
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
         embedder = Ollama("some-model", url=url, pause=0.001, timeout=0.05)
-        with pytest.raises(EmbedderUnavailable, match="ReadTimeout"):
+        # On a machine that stands still for a moment, the connection itself takes too long.
+        with pytest.raises(EmbedderUnavailable, match=r"(Read|Connect)Timeout"):
             await embedder.embed(["x"])
         await embedder.shut()
 

@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 from importlib.resources import files
 from pathlib import Path
 
@@ -128,14 +127,13 @@ async def test_many_tasks_share_one_model():
 
 async def test_the_event_loop_stays_free(embedder):
     await embedder.embed(["loaded"])
-    began = last = time.perf_counter()
-    longest = 0.0
+    turns = 0
     work = asyncio.create_task(embedder.embed(["One sentence of about ten words to keep it busy."] * 200))
     while not work.done():
         await asyncio.sleep(0.001)
-        longest, last = max(longest, time.perf_counter() - last), time.perf_counter()
-    # A blocked loop would wait once, for all of it.
-    assert longest < (last - began) / 2
+        turns += 1
+    # A loop that is blocked turns once for each batch, at most.
+    assert turns > 20
 
 
 async def test_it_embeds_again_after_shut(embedder):

@@ -7,6 +7,7 @@ import pytest
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.model.patterns import TaskPattern
+from scrubjay.testing.events import eventually
 from scrubjay.testing.patterns.executions import Jay, coin_tosses, deployments
 from scrubjay.testing.values import NOW
 
@@ -98,10 +99,7 @@ class Keeping:
         pattern = await learned(jay)
         await jay.patterns.find_matching_patterns("Deploy the mail service to production")
         await jay.patterns.find_matching_patterns("something else entirely", 0.99)
-        for _ in range(50):
-            if len(heard) >= 2:
-                break
-            await asyncio.sleep(0.01)
+        await eventually(lambda: len(heard) >= 2)
         stop()
         assert heard == [("memory.pattern.learned", [pattern.id]), ("memory.pattern.matched", [pattern.id])]
 

@@ -1,11 +1,10 @@
 """A task context holds what is known, keeps to its budget, and says so when it knows nothing."""
 
-import asyncio
-
 import pytest
 
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.ports import Event
+from scrubjay.testing.events import eventually
 from scrubjay.testing.tasks.searching import QUESTION, a_history
 from scrubjay.testing.tasks.storing import Jay, an_execution
 
@@ -106,10 +105,7 @@ class Preparing:
         jay.subscribe("memory.*", heard.append)
         await a_history(jay)
         known = await jay.tasks.get_task_context(QUESTION, project="shop")
-        for _ in range(100):
-            await asyncio.sleep(0.01)
-            if any(event.name == "memory.context.suggested" for event in heard):
-                break
+        await eventually(lambda: any(event.name == "memory.context.suggested" for event in heard))
         [suggested] = [event for event in heard if event.name == "memory.context.suggested"]
         assert suggested.data["ids"] == [str(task.memory_id) for task in known.similar_tasks]
         stored = [event.data["kinds"] for event in heard if event.name == "memory.stored"]

@@ -1,0 +1,71 @@
+"""The confidence of an answer, from a whole memory on every set-up: what it rests on, and when it is not known."""
+
+import pytest
+
+from scrubjay.errors import EmbedderUnavailable
+from scrubjay.testing import ToyEmbedder
+
+
+class CalibratedToy(ToyEmbedder):
+    """Takes a cosine for what it means, and answers only while it is up."""
+
+    down = False
+
+    def calibrate(self, cosine: float) -> float:
+        return max(0.0, cosine)
+
+    async def embed(self, texts, *, question=False):
+        if self.down:
+            raise EmbedderUnavailable
+        return await super().embed(texts, question=question)
+
+
+@pytest.fixture
+def model():
+    return CalibratedToy()
+
+
+@pytest.fixture
+async def jay(setup, model):
+    jay = await setup.open(embedder=model)
+    await jay.remember("Deploys happen on Friday", user="anna")
+    await jay.remember("Lunch is at noon", user="anna", importance=1.0)
+    return jay
+
+
+async def test_it_tells_what_is_known_from_what_is_not(jay):
+    known = await jay.recall("deploys happen on friday", user="anna")
+    unknown = await jay.recall("zebras eat grass", user="anna")
+    assert known.confidence > 0.99
+    assert not known.is_off_topic
+    assert f"confidence {known.confidence:.2f}" in repr(known)
+    assert unknown, "what is closest is there all the same"
+    assert unknown.confidence < 0.2
+    assert unknown.is_off_topic
+    assert (await jay.recall("deploys happen on friday", user="bob")).confidence == 0
+
+
+async def test_it_does_not_depend_on_how_many_are_wanted(jay):
+    whole = await jay.recall("deploys happen on friday", user="anna")
+    assert (await jay.recall("deploys happen on friday", user="anna", limit=1)).confidence == whole.confidence
+    asked = await jay.recall("deploys on zebras", user="anna")
+    cut = await jay.recall("deploys on zebras", user="anna", least_similarity=1.0)
+    assert (len(cut), cut.confidence) == (0, asked.confidence)
+
+
+async def test_it_is_not_known_without_meaning(jay, model, setup):
+    assert (await jay.recall("deploys", mode="words")).confidence is None
+    assert (await jay.recall("", user="anna")).confidence is None, "the newest answer no question"
+    model.down = True
+    degraded = await jay.recall("deploys", user="anna")
+    assert (len(degraded), degraded.degraded, degraded.confidence) == (1, ("vectors",), None)
+    by_words = await setup.open(words_only=True)
+    assert (await by_words.recall("deploys", user="anna")).confidence is None
+
+
+async def test_it_is_not_known_of_a_model_that_nobody_calibrated(setup):
+    jay = await setup.open(embedder=ToyEmbedder())
+    await jay.remember("Deploys happen on Friday")
+    [hit] = hits = await jay.recall("deploys happen on friday")
+    assert hit.similarity > 0.9
+    assert hits.confidence is None
