@@ -13,7 +13,8 @@ from scrubjay import errors
 from scrubjay.backends.telemetry.metrics import ASKED, COUNTED, Declared
 from scrubjay.doors.http.app import application
 from scrubjay.doors.mcp.asked import Place
-from scrubjay.doors.mcp.offered import INSTRUCTIONS, MEMORY_URI, PROMPTS, STANDING_URI
+from scrubjay.doors.mcp.greeting import INSTRUCTIONS
+from scrubjay.doors.mcp.offered import MEMORY_URI, PROMPTS, STANDING_URI
 from scrubjay.doors.mcp.tools import TOOLS
 from scrubjay.errors import ScrubjayError
 from scrubjay.model.work import STEPS

@@ -1,11 +1,13 @@
 """The only reader of the environment. Every setting has a default: no configuration at all must work."""
 
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Final
 
 from platformdirs import user_data_path
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from scrubjay.errors import Misconfigured
@@ -17,7 +19,15 @@ from scrubjay.model.working import Source
 from scrubjay.model.workspace import WorkspaceRules
 
 _FADING: Final = r"^$|^[a-z0-9][a-z0-9_-]*:[1-9]\d{0,4}:(0\.\d+|1)(,[a-z0-9][a-z0-9_-]*:[1-9]\d{0,4}:(0\.\d+|1))*$"
+_URL: Final = re.compile(r"[a-z][a-z0-9+]+:/")
 _LIMIT: Final = r"^(0|[1-9][0-9]{0,8}/(second|minute|hour|day))$"
+
+
+def _check_folder(value: Path) -> Path:
+    """Refuse the URL of a database: it would be the name of a folder beside the program."""
+    if _URL.match(str(value)):
+        raise PydanticCustomError("folder", "use the path of a folder. The URL of a database belongs into `records`")
+    return value
 
 
 class Settings(BaseSettings):
@@ -28,9 +38,11 @@ class Settings(BaseSettings):
         env_prefix="SCRUBJAY_", env_file=".env", env_ignore_empty=True, extra="ignore", frozen=True
     )
 
-    home: Annotated[Path, Field(description="The folder that holds everything of the embedded profile.")] = Field(
-        default_factory=lambda: user_data_path("scrubjay", appauthor=False)
-    )
+    home: Annotated[
+        Path,
+        Field(description="The folder that holds everything of the embedded profile."),
+        AfterValidator(_check_folder),
+    ] = Field(default_factory=lambda: user_data_path("scrubjay", appauthor=False))
     records: Annotated[
         str, Field(description="The record store: a sqlite:/// or postgresql:// URL. Empty: a file in SCRUBJAY_HOME.")
     ] = ""
@@ -229,6 +241,16 @@ class Settings(BaseSettings):
     limit_heavy: Annotated[
         str, Field(pattern=_LIMIT, description="The same, for import, export, consolidation and the like.")
     ] = "60/minute"
+    limit_failed: Annotated[
+        str,
+        Field(
+            pattern=_LIMIT,
+            description="How often one address may come with a key that is not valid. 0: as often as it likes.",
+        ),
+    ] = "60/minute"
+    audit_days: Annotated[
+        float, Field(ge=0, description="Entries of the audit log that are older are deleted. 0: never.")
+    ] = 0
     workers: Annotated[
         int, Field(ge=1, le=64, description="Processes of `scrubjay serve`, on one address. One per core is enough.")
     ] = 1
@@ -306,8 +328,13 @@ class Settings(BaseSettings):
 
     @property
     def limits(self) -> dict[RouteClass, str]:
-        """What one key may ask for, by class."""
-        return {"read": self.limit_read, "write": self.limit_write, "heavy": self.limit_heavy}
+        """What one key may ask for, by class; and one address whose keys are not valid."""
+        return {
+            "read": self.limit_read,
+            "write": self.limit_write,
+            "heavy": self.limit_heavy,
+            "failed": self.limit_failed,
+        }
 
     @property
     def records_url(self) -> str:

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from scrubjay import open_async
 from scrubjay.errors import Closed, Forbidden, InvalidInput, NotFound, Unauthenticated
 from scrubjay.model.access import ApiKey, Caller
 
@@ -144,3 +145,17 @@ async def test_wrong_keys_are_refused(new_setup, given, says):
 def test_rights_have_an_order():
     with pytest.raises(InvalidInput, match="in the order"):
         ApiKey(id="aa", tenant="acme", name="ci", rights=("write", "read"), created_at=None)
+
+
+async def test_the_log_is_kept_for_as_long_as_was_asked_for(tmp_path):
+    async with open_async(tmp_path, embedder="none", background=False) as jay:
+        for name in ("first", "second", "third"):
+            await jay.access.create_key(name)
+        await jay.consolidate(steps="expire")
+        assert len(await jay.access.audit()) == 3
+    async with open_async(tmp_path, embedder="none", background=False, audit_days=1e-9) as jay:
+        await jay.consolidate(steps="expire", dry_run=True)
+        assert len(await jay.access.audit()) == 3
+        await jay.consolidate(steps="expire")
+        [last] = await jay.access.audit()
+        assert "third" in last.target

@@ -36,6 +36,12 @@ def test_the_home_folder_may_start_with_a_tilde(monkeypatch):
     assert read_settings(home=Path("here")).records_url.endswith("/here/scrubjay.db")
 
 
+@pytest.mark.parametrize("url", ["sqlite:///here.db", "postgresql://host/db"])
+def test_the_url_of_a_database_is_no_folder(url):
+    with pytest.raises(Misconfigured, match=r"SCRUBJAY_HOME is .*belongs into `records`"):
+        read_settings(home=url)
+
+
 def test_a_records_url_is_taken_as_it_is():
     assert read_settings(records="postgresql://host/db").records_url == "postgresql://host/db"
 

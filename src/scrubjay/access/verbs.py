@@ -59,6 +59,7 @@ class Access:
         stores = self._stores()
         await self.log.note("key.created", f"{key.id} {key.name!r}: {_grants(key)}")
         await stores.keys.add(_stored(key, text))
+        stores.seen.exist = True
         return NewKey(key=key, text=text)
 
     async def keys(self) -> list[ApiKey]:
@@ -122,9 +123,18 @@ class Access:
             self._core.parts.later.put("the last use of a key", partial(_noted, stores.keys, known, now))
         return held.key
 
-    async def wants_keys(self) -> bool:
-        """Whether this installation asks for keys: since the first one was made, for whichever tenant."""
-        return await self._stores().keys.any()
+    async def wants_keys(self, *, within: timedelta = timedelta(0)) -> bool:
+        """Whether this installation asks for keys: since the first one was made, for whichever tenant.
+
+        `within` is how late it may notice one that another process has made; one of this process counts at once.
+        """
+        stores, now = self._stores(), self._core.parts.clock()
+        seen = stores.seen
+        if not seen.exist and (seen.none_at is None or now - seen.none_at >= within):
+            # Of before it was asked: a key that is made meanwhile must not go unnoticed for longer.
+            seen.none_at = now
+            seen.exist = await stores.keys.any() or seen.exist
+        return seen.exist
 
     # The log
 
@@ -138,10 +148,13 @@ class Access:
         moment = in_utc("since", since)
         return await self._stores().audit.entries(self._core.tenant, limit=limit, before=before, since=moment)
 
-    async def spend(self, key: ApiKey, kind: RouteClass) -> Spent | None:
-        """Count a request of this key, of whichever tenant. None when there is no limit; else it may be refused."""
-        allowances = self._any_stores().allowances
-        return await allowances.spend(key.id, kind) if allowances is not None else None
+    async def spend(self, key: ApiKey | str, kind: RouteClass) -> Spent | None:
+        """Count a request of this key, of whichever tenant. None when there is no limit; else it may be refused.
+
+        One whose key is not valid counts for the address that it comes from, which is given in place of the key.
+        """
+        allowances, whose = self._any_stores().allowances, key.id if isinstance(key, ApiKey) else key
+        return await allowances.spend(whose, kind) if allowances is not None else None
 
     @property
     def log(self) -> Log:

@@ -1,7 +1,6 @@
 """A server as if it were here: the core verbs, and the memories that are made of them."""
 
 from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self, Unpack
 from uuid import UUID
@@ -17,7 +16,7 @@ from scrubjay.client.verb import Remote, Route, arguments_of, elsewhere, like, v
 from scrubjay.client.work import THERE, RemoteEncryption, RemoteVectors, RemoteWork
 from scrubjay.client.workspace import RemoteWorkspace
 from scrubjay.core import Id, Ids, Memories
-from scrubjay.errors import Forbidden, InvalidInput
+from scrubjay.errors import InvalidInput
 from scrubjay.model import DEFAULT_TENANT, PLACE_NAMES, ForgetReceipt, Health, Memory, Where, scope_of
 from scrubjay.ports import Handler
 from scrubjay.ports.events import check_subscription
@@ -47,9 +46,9 @@ class RemoteScrubjay(Remote):
     async def start(self) -> Self:
         """Make sure that a server is there and takes the key. `async with` does it for you."""
         try:
-            # A key that may only write, or has to say for whom it reads, is a key all the same.
-            with suppress(Forbidden):
-                await self.count()
+            # Any key may ask this, whatever else it may do.
+            known = await self._connection.ask(Request(method="GET", path="/v1/whoami"))
+            self._tenant = self._read(str, known, "tenant")
         except BaseException:
             await self.close()
             raise
@@ -221,7 +220,7 @@ class RemoteScrubjay(Remote):
 
     @property
     def tenant(self) -> str:
-        """Whose memories these are, as far as values say so: the server knows the tenant by the key."""
+        """Whose memories these are, as the server says: it knows the tenant by the key. Known once it is started."""
         return self._tenant
 
     # Listing comes last: it is called what users call it, and that hides the type of the same name from here on.

@@ -49,8 +49,8 @@ def _fields(name: str, value: Any) -> dict[str, Json]:  # noqa: ANN401 -- any of
     """What a value of ours was given: what is as it would be anyway is left out."""
     given: dict[str, Json] = {}
     for one in fields(value):
-        held = getattr(value, one.name)
-        if one.init and held is not None and held not in (one.default, ()):
+        held, anyway = getattr(value, one.name), one.default if one.default is not MISSING else None
+        if one.init and held not in (anyway, ()):
             given[one.name.rstrip("_")] = written(f"{name}.{one.name}", held)
     return given
 

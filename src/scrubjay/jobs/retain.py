@@ -28,6 +28,8 @@ async def expire(orders: Orders) -> StepDone:
     if orders.parts.access is not None and not orders.dry_run:
         # They may hold what memories say, and nobody may ever ask for them again.
         await orders.parts.access.answers.sweep(now=now)
+        if orders.parts.access.audit_for is not None:
+            await orders.parts.access.audit.sweep(before=now - orders.parts.access.audit_for)
     while True:
         over = await orders.works.upkeep.expired(within=orders.within, now=now, limit=BATCH)
         if orders.dry_run:

@@ -15,8 +15,8 @@ Right: TypeAlias = Literal["read", "write", "admin"]
 RIGHTS: Final[tuple[Right, ...]] = get_args(Right)
 """`read` and `write` stand each for themselves; `admin` means both of them, the tenant's keys and its audit log."""
 
-RouteClass: TypeAlias = Literal["read", "write", "heavy"]
-"""What a request costs: `heavy` is what works through much of the memory."""
+RouteClass: TypeAlias = Literal["read", "write", "heavy", "failed"]
+"""What a request costs: `heavy` is what works through much of the memory. `failed` is one whose key is not valid."""
 
 MOST_NAMES: Final = 100
 """Users, projects or agents that one key is bound to."""
@@ -232,7 +232,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spent:
-    """What is left of a key's allowance after a request."""
+    """What is left of a key's allowance after a request; or of an address's, whose keys are not valid."""
 
     kind: RouteClass
     limit: int

@@ -1,7 +1,7 @@
 """Who may come in, what they did, and what they were answered. All of it lies beside the records."""
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from scrubjay.model.access import Answer, ApiKey, AuditEntry, RouteClass, Spent
@@ -45,7 +45,7 @@ class Keys(Protocol):
 
 
 class Audit(Protocol):
-    """What was done, in its order. Entries are only ever added."""
+    """What was done, in its order. Entries are only ever added, until they are too old to be kept."""
 
     async def note(self, entry: AuditEntry) -> None:
         """Keep one entry under the next number. Durable on return."""
@@ -54,6 +54,12 @@ class Audit(Protocol):
         self, tenant: str, *, limit: int, before: int | None = None, since: datetime | None = None
     ) -> list[AuditEntry]:
         """Return entries of the tenant, newest first; `before` is the number of the last one of the page before."""
+
+    async def sweep(self, *, before: datetime) -> int:
+        """Delete what was done before this moment, of every tenant; return how many those were.
+
+        The newest entry of all stays, however old: numbers go on from it.
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,13 +113,22 @@ class Answers(Protocol):
 
 
 class Allowances(Protocol):
-    """How much each key may ask for."""
+    """How much each key may ask for, and how often an address may come with a key that is not valid."""
 
     async def spend(self, key: str, kind: RouteClass) -> Spent | None:
-        """Count one request of this key, unless it is refused. None when there is no limit for its class.
+        """Count one request of this key or address, unless it is refused. None when its class has no limit.
 
         Never raises and never waits long: what cannot be counted for all processes is counted for this one.
         """
+
+
+@dataclass(slots=True)
+class KeysSeen:
+    """What this process knows of whether there are keys. Keys are revoked and never deleted: one is enough for ever."""
+
+    exist: bool = False
+    none_at: datetime | None = None
+    """When it last saw that there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +138,10 @@ class AccessStores:
     keys: Keys
     audit: Audit
     answers: Answers
+    audit_for: timedelta | None = None
+    """How long entries of the audit log are kept. None: for ever."""
     allowances: Allowances | None = None
     """None: no key has a limit."""
     noted: dict[str, datetime] = field(default_factory=dict)
     """When this process last noted the use of each key."""
+    seen: KeysSeen = field(default_factory=KeysSeen)

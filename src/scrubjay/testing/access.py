@@ -116,6 +116,21 @@ class AuditSuite:
         late = await audit.entries("acme", limit=10, since=NOW + 3 * MINUTE)
         assert [entry.target for entry in late] == ["4", "3"]
 
+    async def test_what_is_too_old_is_swept_and_numbers_go_on(self, audit: Audit) -> None:
+        entries = [
+            AuditEntry(at=NOW + minute * MINUTE, tenant=tenant, key=None, action="key.created", target=str(minute))
+            for minute, tenant in enumerate(("acme", "other", "acme"))
+        ]
+        for entry in entries:
+            await audit.note(entry)
+        assert await audit.sweep(before=NOW + MINUTE) == 1
+        [last] = await audit.entries("acme", limit=10)
+        assert await audit.sweep(before=NOW + DAY) == 1
+        assert await audit.entries("acme", limit=10) == [last]
+        assert await audit.entries("other", limit=10) == []
+        await audit.note(entries[0])
+        assert [entry.number > last.number for entry in await audit.entries("acme", limit=1)] == [True]
+
 
 CLAIM: Final = Claim(tenant="acme", name=b"n" * 32, request=b"r" * 32)
 ANSWER: Final = Answer(status=201, headers={"content-type": "application/json"}, body=b'{"a": 1}')

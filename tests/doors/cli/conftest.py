@@ -67,7 +67,7 @@ def process(home, warm):
 
     def process(*args: str, input: str = "", code: int = 0) -> Done:
         result = subprocess.run(
-            [warm / "scrubjay", *args], input=input, capture_output=True, text=True, timeout=120, check=False
+            [warm / "scrubjay", *args], input=input, capture_output=True, text=True, timeout=180, check=False
         )
         done = Done(result.returncode, result.stdout, result.stderr)
         assert done.code == code, done

@@ -1,10 +1,14 @@
 """The real executable: pipes, exit codes, signals, several processes at once, and how quickly it starts."""
 
+import fcntl
 import signal
 import subprocess
 import sys
+import termios
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -26,7 +30,7 @@ HEAVY = {
 
 def test_the_script_is_installed():
     script = Path(sys.executable).with_name("scrubjay")
-    done = subprocess.run([script, "--version"], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([script, "--version"], capture_output=True, text=True, timeout=180, check=True)
     assert done.stdout == f"scrubjay {__version__}\n"
 
 
@@ -48,7 +52,7 @@ def test_a_pipeline_through_a_shell(home):
         f"xargs {sys.executable} -m scrubjay get --json"
     )
     done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", line], capture_output=True, text=True, timeout=60, check=False
+        ["bash", "-euo", "pipefail", "-c", line], capture_output=True, text=True, timeout=180, check=False
     )
     assert '"Prefers tabs"' in done.stdout, done.stderr
 
@@ -76,9 +80,11 @@ def test_interrupted_while_it_reads(home):
     child = subprocess.Popen(
         [*SCRUBJAY, "import", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
-    time.sleep(2)
+    child.stdin.write(b'{"format":"scrubjay-memories","version":1}\n')
+    child.stdin.flush()
+    wait_until(lambda: not unread(child.stdin))
     child.send_signal(signal.SIGINT)
-    assert child.wait(30) == 130
+    assert child.wait(60) == 130
     with child.stdin, child.stdout, child.stderr:
         assert b"Traceback" not in child.stderr.read()
 
@@ -92,20 +98,26 @@ def test_interrupted_while_it_works(home, monkeypatch):
     )
     child.stdin.write(lines.encode())
     child.stdin.close()
-    wait_for(home / "scrubjay.db")
+    wait_until((home / "scrubjay.db").exists)
     time.sleep(1)
     child.send_signal(signal.SIGINT)
-    assert child.wait(60) == 130
+    assert child.wait(120) == 130
     with child.stdout, child.stderr:
         assert b"Traceback" not in child.stderr.read()
     monkeypatch.setenv("SCRUBJAY_EMBEDDER", "none")
-    subprocess.run([*SCRUBJAY, "doctor"], check=True, timeout=60, stdout=subprocess.DEVNULL)
+    subprocess.run([*SCRUBJAY, "doctor"], check=True, timeout=180, stdout=subprocess.DEVNULL)
 
 
-def wait_for(path: Path) -> None:
-    until = time.monotonic() + 30
-    while not path.exists() and time.monotonic() < until:
-        time.sleep(0.05)
+def wait_until(holds: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not holds():
+        assert time.monotonic() < until, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def unread(pipe: IO[bytes]) -> int:
+    """How many bytes wait in this pipe to be read at its other end."""
+    return int.from_bytes(fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)), sys.byteorder)
 
 
 def test_many_processes_on_one_home(process, run):
@@ -121,7 +133,7 @@ def test_many_processes_on_one_home(process, run):
     ]
     ids = set()
     for child in children:
-        out, err = child.communicate(timeout=120)
+        out, err = child.communicate(timeout=180)
         assert child.returncode == 0, err
         ids.add(out.split("\t")[0])
     rows = run("list", "-u", "ada").rows
@@ -160,7 +172,7 @@ def test_asking_for_help_loads_nothing_heavy(home, args):
         "except SystemExit: pass\n"
         "print(' '.join(sys.modules), file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=180, check=True)
     assert not HEAVY & set(done.stderr.split())
     assert done.stdout
     assert not home.exists(), "asking for help makes no folder"

@@ -77,6 +77,17 @@ def test_by_meaning_with_static_vectors(run, monkeypatch):
     assert len(run("recall", "where is my vehicle?", "--mode", "meaning", "--least-similarity", least).rows) == 1
 
 
+def test_what_nothing_is_about_is_said(run, monkeypatch):
+    monkeypatch.setenv("SCRUBJAY_EMBEDDER", "static")
+    run("remember", "The car is in the garage")
+    known, unknown = run("recall", "is the car in the garage?"), run("recall", "who won the election?")
+    assert contents(known) == contents(unknown) == {"The car is in the garage"}
+    assert (known.err, unknown.err.startswith("nothing here seems to be about this")) == ("", True)
+    assert run("recall", "is the car in the garage?", "--json").json["confidence"] > 0.9
+    assert run("recall", "who won the election?", "--json").json["confidence"] < 0.2
+    assert run("recall", "car", "--mode", "words", "--json").json["confidence"] is None
+
+
 @pytest.mark.parametrize("option", ["--since=tomorrow", "--limit=0", "--mode=magic", "--data=novalue", "--since=9e9d"])
 def test_wrong_options_are_usage_errors(run, option):
     run("recall", "x", option, code=2)

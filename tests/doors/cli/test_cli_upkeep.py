@@ -165,7 +165,7 @@ def test_serve_names_the_extra_that_it_needs(home, missing):
     # In a process of its own, where importing that package fails as it does when it is not installed.
     code = f"import sys; sys.modules['{missing}'] = None; sys.argv = ['scrubjay', 'serve', '--port', '0']\n"
     code += "from scrubjay.doors.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 1
     assert "pip install 'scrubjay[server]'" in done.stderr
     assert "Traceback" not in done.stderr

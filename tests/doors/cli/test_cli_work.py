@@ -1,9 +1,12 @@
 """The commands about consolidation."""
 
+from uuid import uuid5
+
 import pytest
 
 import scrubjay
-from scrubjay.model import new_id
+from scrubjay.model import Scope, new_id
+from scrubjay.model.working import scope_text
 from scrubjay.testing.values import SECOND
 
 
@@ -45,9 +48,10 @@ def test_status(run, session):
 
 
 def test_what_is_parked_is_shown_and_tried_again(run, home):
-    taken = str(new_id())
-    run("remember", "Another memory", "--id", taken)
-    run("working", "append", "poisoned", "--id", taken, "--session", "s")
+    taken = new_id()
+    for its_id in (taken, uuid5(taken, scope_text(Scope(session="s")))):
+        run("remember", f"Another memory has the id {its_id}", "--id", str(its_id))
+    run("working", "append", "poisoned", "--id", str(taken), "--session", "s")
     run("working", "end", "--session", "s")
     with scrubjay.open(home, embedder="none", background=False) as jay:
         jay.consolidate(steps="drain")

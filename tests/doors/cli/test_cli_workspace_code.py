@@ -99,7 +99,7 @@ def test_watching_ends_with_ctrl_c(shop):
         assert json.loads(watching.stdout.readline())["added"] == 1
     finally:
         watching.send_signal(signal.SIGINT)
-        out, err = watching.communicate(timeout=30)
+        out, err = watching.communicate(timeout=120)
     assert (watching.returncode, out) == (0, "")
     assert "stopped" in err
     assert "Traceback" not in err

@@ -55,7 +55,7 @@ def test_every_documented_command_runs(page, tmp_path, monkeypatch, warm):
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=180,
             check=False,
         )
         assert done.returncode == 0, f"$ {line}\n{done.stdout}{done.stderr}"

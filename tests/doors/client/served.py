@@ -32,10 +32,10 @@ def serving(home: Path, **settings) -> Iterator[str]:
         server.startup = startup
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
-        assert started.wait(30)
+        assert started.wait(60)
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:
             app.state.leaving.set()
             server.should_exit = True
-            thread.join(30)
+            thread.join(60)

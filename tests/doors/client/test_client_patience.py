@@ -26,7 +26,8 @@ from scrubjay.errors import (
     Unsupported,
 )
 
-COUNT = (200, {}, {"count": 3})
+COUNT = (200, {}, {"count": 3, "tenant": "default"})
+"""Also what a client asks when it is started."""
 
 
 def problem(kind: str, status: int, detail: str = "because", **headers: str):

@@ -96,7 +96,7 @@ def test_a_route_is_served_and_takes_what_the_verb_does(operations, name):
                 told.add(one)
                 has_body = route.method in ("POST", "PUT", "PATCH") and one not in route.query
                 assert spoken in (given if has_body else placed), f"{one} belongs elsewhere"
-    assert set(wanted) - told == NOT_YET.get(name, set())
+    assert set(wanted) == told, "the library takes what no route does"
 
 
 SERVED_TOGETHER = {
@@ -106,11 +106,6 @@ SERVED_TOGETHER = {
     "episodes.store_episode": "episodes.store_many",
 }
 """One thing or many: one route takes both."""
-
-NOT_YET: dict[str, set[str]] = {
-    "consolidate": {"policy"},
-}
-"""What the library takes and no route does: the server says so to whoever gives it."""
 
 
 def parameters_of(verb) -> list[str]:

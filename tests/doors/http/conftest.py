@@ -1,9 +1,11 @@
 """A real server in a process of its own, started the way `scrubjay serve` starts it."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -11,6 +13,9 @@ from uuid import uuid4
 
 import httpx
 import pytest
+
+IN_FLIGHT = re.compile(r"^scrubjay_http_requests_in_flight(\{.*\})? ([2-9]|\d\d)", re.MULTILINE)
+"""More than one request is being answered."""
 
 
 class Server:
@@ -25,8 +30,13 @@ class Server:
     def stop(self, how: signal.Signals = signal.SIGTERM) -> str:
         """Stop it as a person or a supervisor would, and return what it logged."""
         self.process.send_signal(how)
-        self.process.communicate(timeout=30)
+        self.process.communicate(timeout=60)
         return self.log.read_text()
+
+    def wait_until_busy(self, is_over: Callable[[], bool]) -> None:
+        """Wait until a request is under way, besides the one that asks, or over: nobody can be sure to see it."""
+        while not (is_over() or IN_FLIGHT.search(httpx.get(f"{self.url}/metrics", timeout=60).text)):
+            time.sleep(0.01)
 
 
 @contextmanager
@@ -73,7 +83,7 @@ def server(tmp_path_factory) -> Iterator[Server]:
 
 @pytest.fixture
 def client(server) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=server.url, timeout=30) as one:
+    with httpx.Client(base_url=server.url, timeout=60) as one:
         yield one
 
 

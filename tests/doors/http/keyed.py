@@ -3,6 +3,7 @@
 import atexit
 import shutil
 import tempfile
+import time
 from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from pathlib import Path
@@ -11,6 +12,7 @@ import httpx
 from fastapi.testclient import TestClient
 
 from scrubjay import wiring
+from scrubjay.doors.http.access import NOTICED
 from scrubjay.doors.http.app import application
 from scrubjay.settings import read_settings
 
@@ -59,6 +61,16 @@ async def served(**settings):
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client,
     ):
         yield Service(client, home)
+
+
+def noticed(ask):
+    """The answer to a request without a key, once the server sees that another process has made one."""
+    for _ in range(200):
+        answer = ask()
+        if answer.status_code != 200:
+            return answer
+        time.sleep(NOTICED.total_seconds() / 10)
+    raise AssertionError("the server never notices that there is a key")
 
 
 def bearing(key):

@@ -2,15 +2,16 @@
 
 import asyncio
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import pytest
-from keyed import bearing, served, service
+from keyed import bearing, noticed, served, service
 
 from scrubjay.doors.http import serve
 from scrubjay.doors.http.access import OPEN
 from scrubjay.errors import Misconfigured, Unauthenticated
 from scrubjay.settings import read_settings
+from scrubjay.testing.values import HOUR
 
 TOLD = {"content": "Prefers tabs", "user": "anna"}
 
@@ -35,7 +36,7 @@ def key(house):
 def test_no_key_is_needed_until_the_first_is_made(client, key):
     assert client.post("/v1/memory", json=TOLD).status_code == 201
     made = key()
-    refused = client.get("/v1/memory")
+    refused = noticed(lambda: client.get("/v1/memory"))
     assert refused.status_code == 401
     assert refused.headers["www-authenticate"].startswith("Bearer")
     assert refused.headers["content-type"] == "application/problem+json"
@@ -115,13 +116,13 @@ def test_a_bound_key_stays_inside(client, key):
     assert [one["id"] for one in client.get("/v1/memory", headers=bearing(anna)).json()["memories"]] == [mine["id"]]
 
 
-def test_a_key_ends(client, key):
-    soon = datetime.now(UTC) + timedelta(seconds=0.3)
-    made = key(expires_at=soon)
-    assert client.get("/v1/memory", headers=bearing(made)).status_code == 200
-    while datetime.now(UTC) < soon:
-        pass
-    refused = client.get("/v1/memory", headers=bearing(made))
+def test_a_key_ends(client, key, monkeypatch):
+    now = datetime.now(UTC)
+    lasting = key(expires_at=now + HOUR)
+    monkeypatch.setattr("scrubjay.wiring.memory.utc_now", lambda: now - 2 * HOUR)
+    ended = key(expires_at=now - HOUR)
+    assert client.get("/v1/memory", headers=bearing(lasting)).status_code == 200
+    refused = client.get("/v1/memory", headers=bearing(ended))
     assert (refused.status_code, "expired" in refused.text) == (401, True)
 
 
@@ -211,7 +212,7 @@ def test_a_key_is_good_under_any_name_and_no_key_only_under_ours(client, key):
 
 
 async def test_where_others_can_reach_it_nobody_is_served_without_a_key(tmp_path):
-    async with served(host="0.0.0.0", request_seconds=0.2) as house:
+    async with served(host="0.0.0.0") as house:
         assert (await house.client.get("/healthz")).status_code == 200
         assert (await house.client.get("/v1/memory")).status_code == 401
     settings = read_settings(home=tmp_path, host="0.0.0.0", port=0, embedder="none")
@@ -219,7 +220,47 @@ async def test_where_others_can_reach_it_nobody_is_served_without_a_key(tmp_path
         await asyncio.to_thread(serve, settings)
 
 
+def test_a_key_that_is_made_over_http_is_noticed_at_once(client):
+    assert client.get("/v1/memory").status_code == 200
+    made = client.post("/v1/keys", json={"name": "first"}).json()
+    assert client.get("/v1/memory").status_code == 401
+    assert client.get("/v1/memory", headers={"x-api-key": made["text"]}).status_code == 200
+
+
 def test_the_home_page_says_what_to_do_without_a_key(client, key):
     assert client.get("/").status_code == 200
-    key()
-    assert client.get("/").status_code == 401
+    made = key()
+    for_programs = noticed(lambda: client.get("/"))
+    assert for_programs.status_code == 401
+    assert for_programs.headers["content-type"] == "application/problem+json"
+    page = client.get("/", headers={"accept": "text/html,application/xhtml+xml;q=0.9"})
+    assert page.status_code == 401
+    assert page.headers["www-authenticate"].startswith("Bearer")
+    assert page.headers["content-type"].startswith("text/html")
+    assert "scrubjay keys create NAME" in page.text
+    assert "http://127.0.0.1/v1/whoami" in page.text
+    assert client.get("/", headers={"accept": "text/html", **bearing(made)}).status_code == 200
+    elsewhere = client.get("/v1/memory", headers={"accept": "text/html"})
+    assert elsewhere.headers["content-type"] == "application/problem+json"
+
+
+def test_whoever_asks_is_told_who_they_are(client, key):
+    assert client.get("/v1/whoami").json() == {
+        "tenant": "default",
+        "rights": ["read", "write", "admin"],
+        "users": [],
+        "projects": [],
+        "agents": [],
+    }
+    made = key("bot", tenant="acme", rights=["write"], users=["anna"])
+    told = client.get("/v1/whoami", headers=bearing(made)).json()
+    assert told == {
+        "tenant": "acme",
+        "key": made.key.id,
+        "name": "bot",
+        "rights": ["write"],
+        "users": ["anna"],
+        "projects": [],
+        "agents": [],
+    }
+    assert noticed(lambda: client.get("/v1/whoami")).status_code == 401

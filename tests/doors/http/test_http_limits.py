@@ -3,6 +3,8 @@
 import pytest
 from keyed import bearing, service
 
+from scrubjay.doors.http.access import address_of
+
 
 @pytest.fixture
 def house():
@@ -40,3 +42,37 @@ def test_what_has_no_limit_is_not_counted(house):
 def test_who_needs_no_key_has_no_limit(house):
     for _ in range(5):
         assert house.client.get("/v1/memory").status_code == 200
+
+
+def test_an_address_whose_keys_are_not_valid_is_told_to_wait():
+    with service(limit_failed="2/minute") as house:
+        good, wrong = bearing(house.key()), {"authorization": f"Bearer sj_{'0' * 16}_{'x' * 43}"}
+        for _ in range(2):
+            assert house.client.get("/v1/memory", headers=wrong).status_code == 401
+        refused = house.client.get("/v1/memory", headers={"x-api-key": "no key at all"})
+        assert refused.status_code == 429
+        assert refused.json()["type"] == "urn:scrubjay:error:too-many-requests"
+        assert "a key that is not valid 2 times in 60 seconds" in refused.json()["detail"]
+        assert "SCRUBJAY_LIMIT_FAILED" in refused.json()["detail"]
+        assert 1 <= int(refused.headers["retry-after"]) <= 60
+        assert refused.headers["ratelimit-policy"] == '"failed";q=2;w=60'
+        # Another program behind the same address goes on; and whoever forgot the key is told that it is missing.
+        assert house.client.get("/v1/memory", headers=good).status_code == 200
+        assert house.client.get("/v1/memory").status_code == 401
+
+
+@pytest.mark.parametrize(
+    ("host", "counted"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:aaaa::1", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2:bbbb::9", "2001:db8:1:2::/64"),
+        ("testclient", "testclient"),
+    ],
+)
+def test_one_site_is_one_address(host, counted):
+    assert address_of({"client": (host, 1234)}) == counted
+
+
+def test_a_request_from_nowhere_has_an_address_all_the_same():
+    assert address_of({"client": None}) == ""

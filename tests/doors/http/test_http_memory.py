@@ -83,6 +83,19 @@ def test_recall(client, user, remember):
     assert answer.json()["degraded"] == []
 
 
+def test_recall_says_how_sure_it_is(client, user, remember):
+    remember("The database is PostgreSQL 18", kind="fact")
+
+    def confidence(query: str, **narrow) -> float | None:
+        asked = {"query": query, "user": user, **narrow}
+        return client.post("/v1/memory/recall", json=asked).json()["confidence"]
+
+    assert confidence("is the database PostgreSQL?") > 0.9
+    assert confidence("who bakes the bread?") < 0.2
+    assert confidence("database", kinds=["rule"]) == 0
+    assert confidence("database", mode="words") is None
+
+
 def test_recall_is_narrowed(client, user, remember):
     remember("Port 80", kind="fact", data={"port": 80}, key="port:web", importance=0.2)
     remember("Port 8080", kind="fact", data={"port": 8080}, key="port:app", importance=0.9)

@@ -72,6 +72,7 @@ def test_a_session_is_consolidated_into_episodes(client, session, user, say):
     planned = client.post("/v1/consolidate", json={**session, "steps": ["drain"], "dry_run": True}).json()
     assert planned["dry_run"] is True
     done = client.post("/v1/consolidate", json={**session, "steps": ["drain"]}).json()
+    assert client.post("/v1/consolidate").status_code == 200, "without a body, it is everything"
     assert [(one["step"], one["counts"].get("messages", one["done"])) for one in done["steps"]] == [("drain", 2)]
     happened = client.get("/v1/episodes", params=session).json()["episodes"]
     assert [one["memory"]["content"] for one in happened] == ["We decided to use PostgreSQL", "Fine"]

@@ -105,6 +105,13 @@ def test_the_context_of_a_task(client, user, family):
     assert "NONE-1" in missing.json()["detail"]
 
 
+@pytest.mark.parametrize("errors", ["timed out", {"type": "OperationalError", "message": "no such column"}])
+def test_one_error_needs_no_list(executed, errors):
+    stored = executed("T-1", success=False, error_patterns=errors)
+    assert stored.status_code == 201
+    assert stored.json()["memory"]["data"]["error_patterns"] == [errors]
+
+
 def test_a_task_id_may_hold_slashes(client, user, executed):
     executed("shop/17", task_description=DEPLOY)
     assert client.get("/v1/memory/tasks/shop/17/context", params={"user": user}).json()["description"] == DEPLOY

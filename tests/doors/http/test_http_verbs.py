@@ -30,7 +30,7 @@ ONE_OR_MANY = {
 }
 """Routes that take one object or a list of them, and the verb that takes one."""
 
-NOT_SENT = {"progress", "handler", "policy", "lines", "report", "stop"}
+NOT_SENT = {"progress", "handler", "lines", "report", "stop"}
 """Functions and objects of a program; lines come as the body itself."""
 
 RENAMED = {"workspace.search_memories": {"repo_path": "repo", "query": "q"}, "context": {"as_": "as"}}

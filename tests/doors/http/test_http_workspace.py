@@ -109,7 +109,10 @@ def test_artifacts_are_read_from_a_folder_of_the_server(client, user, tmp_path):
 
 
 def test_switched_off_it_is_not_there_and_says_why(start, tmp_path, completion):
-    with start(tmp_path, SCRUBJAY_WORKSPACE_ENABLED="false") as server, httpx.Client(base_url=server.url) as client:
+    with (
+        start(tmp_path, SCRUBJAY_WORKSPACE_ENABLED="false") as server,
+        httpx.Client(base_url=server.url, timeout=60) as client,
+    ):
         routes = {
             "/v1/memory/search": "GET",
             "/v1/workspace/completions": "POST",

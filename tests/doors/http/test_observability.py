@@ -49,7 +49,7 @@ async def serving(home, **settings) -> AsyncIterator[httpx.AsyncClient]:
     app = application(read_settings(home=home, **given))
     async with (
         app.router.lifespan_context(app),
-        httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost", timeout=30) as client,
+        httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost", timeout=60) as client,
     ):
         yield client
 

@@ -60,9 +60,9 @@ def test_operations(client):
 
 
 def test_an_answer_is_not_held_back(client):
-    client.get("/healthz")
-    times = sorted(client.get("/healthz").elapsed.total_seconds() for _ in range(20))
-    assert times[0] < 0.03, "a delayed acknowledgement takes 40 ms: is TCP_NODELAY on?"
+    # One is enough: acknowledgements are delayed every time, and a busy machine is quick now and then.
+    quick = any(client.get("/healthz").elapsed.total_seconds() < 0.03 for _ in range(200))
+    assert quick, "a delayed acknowledgement takes 40 ms: is TCP_NODELAY on?"
 
 
 def test_the_home_page_counts_and_loads_nothing_from_elsewhere(client, user, remember):
@@ -101,7 +101,7 @@ def test_the_document_describes_every_answer_and_every_error(client):
 
 
 def test_every_example_of_a_body_works(start, tmp_path):
-    with start(tmp_path) as server, httpx.Client(base_url=server.url, timeout=30) as client:
+    with start(tmp_path) as server, httpx.Client(base_url=server.url, timeout=60) as client:
         document = client.get("/openapi.json").json()
         shapes = document["components"]["schemas"]
         for path, methods in document["paths"].items():
@@ -132,13 +132,13 @@ EXAMPLES = {
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_it_stops_quietly_and_keeps_everything(start, tmp_path, how):
     with start(tmp_path) as first:
-        stored = httpx.post(f"{first.url}/v1/memory", json={"content": "Still here"}).json()["memory"]
-        httpx.post(f"{first.url}/v1/memory/recall", json={"query": "still here"})
+        stored = httpx.post(f"{first.url}/v1/memory", json={"content": "Still here"}, timeout=60).json()["memory"]
+        httpx.post(f"{first.url}/v1/memory/recall", json={"query": "still here"}, timeout=60)
         logged = [json.loads(line) for line in first.stop(how).splitlines()]
         assert {line["level"] for line in logged} == {"info"}
         assert first.process.returncode in (0, -how)
     with start(tmp_path) as second:
-        found = httpx.get(f"{second.url}/v1/memory/{stored['id']}").json()
+        found = httpx.get(f"{second.url}/v1/memory/{stored['id']}", timeout=60).json()
         assert (found["content"], found["uses"]) == ("Still here", 1), "what was queued is stored before it ends"
 
 
@@ -149,7 +149,7 @@ def test_a_request_under_way_is_finished(start, tmp_path):
         async def write_and_stop() -> httpx.Response:
             async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
                 writing = asyncio.create_task(client.post("/v1/memory", json=told))
-                await asyncio.sleep(0.3)
+                await asyncio.to_thread(server.wait_until_busy, writing.done)
                 server.process.send_signal(signal.SIGTERM)
                 return await writing
 
@@ -160,9 +160,9 @@ def test_a_request_under_way_is_finished(start, tmp_path):
 
 def test_two_servers_on_one_file_see_each_other(start, tmp_path):
     with start(tmp_path) as one, start(tmp_path) as other:
-        httpx.post(f"{one.url}/v1/memory", json={"content": "The parrot is blue", "user": "u"})
+        httpx.post(f"{one.url}/v1/memory", json={"content": "The parrot is blue", "user": "u"}, timeout=60)
         asked = {"query": "what colour is the parrot?", "user": "u"}
-        [hit] = httpx.post(f"{other.url}/v1/memory/recall", json=asked).json()["hits"]
+        [hit] = httpx.post(f"{other.url}/v1/memory/recall", json=asked, timeout=60).json()["hits"]
         assert hit["memory"]["content"] == "The parrot is blue"
 
 
@@ -190,7 +190,7 @@ def test_the_command_says_it_in_one_line(tmp_path):
 def test_it_listens_on_the_newer_protocol_too(start, tmp_path):
     with start(tmp_path, SCRUBJAY_HOST="::1") as server:
         assert server.url.startswith("http://[::1]:")
-        assert httpx.get(f"{server.url}/healthz").status_code == 200
+        assert httpx.get(f"{server.url}/healthz", timeout=60).status_code == 200
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])

@@ -27,7 +27,7 @@ from scrubjay.settings import read_settings
 SETTINGS = {"SCRUBJAY_WORKERS": "2", "SCRUBJAY_EMBEDDER": "none"}
 
 
-def until(holds: Callable[[], bool], seconds: float = 20.0) -> None:
+def until(holds: Callable[[], bool], seconds: float = 60.0) -> None:
     deadline = time.monotonic() + seconds
     while not holds():
         assert time.monotonic() < deadline, "it did not happen in time"
@@ -52,12 +52,12 @@ def answered(file: Path) -> float:
 
 
 def counted(url: str, name: str) -> float:
-    families = text_string_to_metric_families(httpx.get(f"{url}/metrics", timeout=30).text)
+    families = text_string_to_metric_families(httpx.get(f"{url}/metrics", timeout=60).text)
     return sum(one.value for family in families for one in family.samples if one.name == name)
 
 
 async def ask_at_once(url: str, many: int) -> None:
-    async with httpx.AsyncClient(base_url=url, timeout=30, limits=httpx.Limits(max_keepalive_connections=0)) as client:
+    async with httpx.AsyncClient(base_url=url, timeout=60, limits=httpx.Limits(max_keepalive_connections=0)) as client:
         answers = await asyncio.gather(*(client.get("/version") for _ in range(many)))
     assert all(answer.status_code == 200 for answer in answers)
 
@@ -85,19 +85,23 @@ def test_two_processes_share_the_work_and_one_that_ends_is_replaced(start, tmp_p
         assert counted(server.url, "scrubjay_http_requests_in_flight") == 1
 
         # Told to stop, it finishes what is under way, stores what is queued, and leaves nothing behind.
-        told = httpx.post(f"{server.url}/v1/memory", json={"content": "Used before the end"}).json()["memory"]
-        assert httpx.post(f"{server.url}/v1/memory/recall", json={"query": "used before the end"}).json()["hits"]
+        told = httpx.post(f"{server.url}/v1/memory", json={"content": "Used before the end"}, timeout=60).json()[
+            "memory"
+        ]
+        assert httpx.post(f"{server.url}/v1/memory/recall", json={"query": "used before the end"}, timeout=60).json()[
+            "hits"
+        ]
 
         async def write_and_stop() -> httpx.Response:
             async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
                 many = [{"content": f"Thing number {number} of many"} for number in range(2_000)]
                 writing = asyncio.create_task(client.post("/v1/memory", json=many))
-                await asyncio.sleep(0.2)
+                await asyncio.to_thread(server.wait_until_busy, writing.done)
                 server.process.send_signal(signal.SIGTERM)
                 return await writing
 
         assert asyncio.run(write_and_stop()).status_code == 201
-        server.process.wait(timeout=30)
+        server.process.wait(timeout=60)
         logged = server.log.read_text()
         assert server.process.returncode == 0
         assert "a server process ended and is replaced" in logged
@@ -114,7 +118,7 @@ def test_they_end_when_the_one_that_started_them_is_killed():
         children = psutil.Process(process.pid).children(recursive=True)
         assert len(children) >= 2
         process.kill()
-        _, alive = psutil.wait_procs(children, timeout=20)
+        _, alive = psutil.wait_procs(children, timeout=60)
     assert not alive
     [folder] = Path(tempfile.gettempdir()).glob(f"{PREFIX}{process.pid}-*")
     remove_leftovers()  # As the next crew does before it starts.

@@ -44,10 +44,10 @@ def url(home) -> Iterator[str]:
         server.startup = startup
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
-        assert started.wait(30)
+        assert started.wait(60)
         yield f"http://127.0.0.1:{listener.getsockname()[1]}{PATH}"
         server.should_exit = True
-        thread.join(30)
+        thread.join(60)
 
 
 @asynccontextmanager
@@ -68,7 +68,7 @@ async def test_without_keys_this_machine_is_served_and_nobody_else(url):
         ({"Origin": "null"}, 403, "the origin is 'null'"),
         ({"Host": "evil.example"}, 421, "the host is 'evil.example'"),
     ]
-    async with httpx.AsyncClient() as http:
+    async with httpx.AsyncClient(timeout=60) as http:
         for headers, status, said in foreign:
             answer = await http.post(url, json=LIST, headers={**ACCEPT, **headers})
             assert (answer.status_code, said in answer.json()["detail"]) == (status, True)
@@ -141,6 +141,6 @@ async def test_a_key_does_what_it_may(url, keys):
 
 def test_without_a_key_or_with_a_wrong_one_nothing_is_said(url, keys):
     for headers in ({}, {"Authorization": "Bearer sj_no"}, {"X-API-Key": f"{keys['ours']}x"}):
-        answer = httpx.post(url, json=LIST, headers={**ACCEPT, **headers})
+        answer = httpx.post(url, json=LIST, headers={**ACCEPT, **headers}, timeout=60)
         assert answer.status_code == 401
         assert answer.json()["type"] == "urn:scrubjay:error:unauthenticated"

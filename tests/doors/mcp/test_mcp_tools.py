@@ -8,7 +8,7 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
-from scrubjay.doors.mcp.offered import INSTRUCTIONS
+from scrubjay.doors.mcp.greeting import INSTRUCTIONS
 from scrubjay.doors.mcp.place import defaults_of, project_of
 from scrubjay.doors.mcp.server import Door, described, server_of
 from scrubjay.doors.mcp.tools import TOOLS

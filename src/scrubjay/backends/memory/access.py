@@ -87,6 +87,12 @@ class MemoryAudit:
         ]
         return wanted[::-1][:limit]
 
+    async def sweep(self, *, before: datetime) -> int:
+        """Delete what was done before this moment, but for the newest entry of all."""
+        kept = [entry for entry in self._entries[:-1] if entry.at >= before] + self._entries[-1:]
+        count, self._entries = len(self._entries) - len(kept), kept
+        return count
+
     def whole(self) -> tuple[AuditEntry, ...]:
         """The entries of all tenants, in their order."""
         return tuple(self._entries)

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, delete, insert, or_, select, update
+from sqlalchemy import Connection, Row, delete, func, insert, or_, select, update
 
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.schema_access import api_keys, audit_log
@@ -74,7 +74,7 @@ class SqlKeys:
 
 
 class SqlAudit:
-    """The `Audit` port. There is no statement here that changes or deletes an entry."""
+    """The `Audit` port. There is no statement here that changes an entry, and one that deletes those that are old."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -94,6 +94,12 @@ class SqlAudit:
         if since is not None:
             wanted = wanted.where(_LOG.at >= since)
         return await self._database.read(lambda connection: [_entry_of(row) for row in connection.execute(wanted)])
+
+    async def sweep(self, *, before: datetime) -> int:
+        """Delete what was done before this moment, but for the newest entry of all."""
+        newest = select(func.max(_LOG.number)).scalar_subquery()
+        old = delete(audit_log).where(_LOG.at < before, _LOG.number < newest)
+        return await self._database.write(lambda connection: connection.execute(old).rowcount)
 
 
 # Whole, for those who carry a store elsewhere

@@ -27,6 +27,7 @@ def hits(found: Hits) -> dict[str, Json]:
     return {
         "hits": [_hit(one) for one in found],
         "degraded": list(found.degraded),
+        "confidence": round(found.confidence, 4) if found.confidence is not None else None,
         "milliseconds": round(found.milliseconds, 2),
     }
 

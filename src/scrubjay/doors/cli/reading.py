@@ -53,6 +53,8 @@ def show_hits(found: Hits) -> None:
             console.print(views.hit(one, place))
     if not found:
         note("nothing found: try other words, a wider scope, or `scrubjay list`")
+    elif found.is_off_topic:
+        note("nothing here seems to be about this: even the closest is not close in meaning")
     warn_degraded(found.degraded)
 
 

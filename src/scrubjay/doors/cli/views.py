@@ -18,8 +18,20 @@ KIND: Final = "bold"
 KEY: Final = "yellow"
 BACKGROUND: Final = "dim"
 
-_FOUND_BY: Final = ("meaning", "words")
-_ADDED: Final = ("relevance", "neighbours", "session", "role", "importance", "recency", "use")
+_FOUND_BY: Final = ("meaning", "title", "words")
+_ADDED: Final = (
+    "relevance",
+    "neighbours",
+    "session",
+    "passage",
+    "told",
+    "speaker",
+    "time",
+    "role",
+    "importance",
+    "recency",
+    "use",
+)
 _BAR: Final = 20
 _LONGEST: Final = 400
 """Characters of a memory that a list shows; `scrubjay get` shows all of them."""
@@ -75,7 +87,8 @@ def explained(signals: Mapping[str, float]) -> RenderableType:
     for name in _FOUND_BY:
         if name in signals:
             ahead = signals.get(f"{name}_z", 0.0)
-            said = f"rank {signals[f'{name}_rank']:.0f}, {ahead:+.1f} deviations from the others"
+            stands = "counted with the meaning" if name == "title" else f"{ahead:+.1f} deviations from the others"
+            said = f"rank {signals[f'{name}_rank']:.0f}, {stands}"
             grid.add_row(f"by {name}", _bar(ahead / 4), f"{signals[name]:.2g}", Text(said, style=BACKGROUND))
     for name in _ADDED:
         if value := signals.get(name, 0.0):

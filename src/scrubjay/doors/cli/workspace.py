@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from scrubjay.doors.cli import views, workspace_views
+from scrubjay.doors.cli import views, workspace_code, workspace_views
 from scrubjay.doors.cli.output import note, output, progress, write_json, write_line, write_table, write_text
 from scrubjay.doors.cli.place import Place
 from scrubjay.doors.cli.verb import AsJson, Options, verb
@@ -231,3 +231,6 @@ def stats(here: Place, repo: AnyRepo = None, json: AsJson = False) -> None:
         [workspace_views.size_row(one) for one in found.workspaces],
     )
     note(f"{found.blobs:,} different texts of the tenant take {found.stored_bytes:,} bytes on disk")
+
+
+workspace_code.add_to(app)

@@ -6,22 +6,26 @@ HeavyJay       read      for what reads through much of the memory: export, exam
 HeavyWriteJay  write     for what works through much of it: import, consolidate, ingest
 AdminJay       admin     for what concerns the whole tenant: its keys, its log, its parked work
 OperatorJay    admin     for what concerns the whole installation; only keys of the installation's own tenant
+Anybody        none      for what says who is asking, and nothing of what is remembered
 
 Each is a `Scrubjay` of the key's tenant, inside the key's bounds: what a route does with it cannot reach further.
 """
 
 from dataclasses import dataclass
+from datetime import timedelta
+from ipaddress import ip_address, ip_network
 from typing import Annotated, Final, TypeAlias, cast
 
 import structlog
 from fastapi import Depends, Request
 from fastapi.security import APIKeyHeader, HTTPBearer
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from scrubjay.doors.http import is_loopback
+from scrubjay.doors.http import is_loopback, pages
 from scrubjay.doors.http.guard import Allowance
-from scrubjay.doors.http.limits import check_allowed, headers_of
+from scrubjay.doors.http.limits import check_allowed, headers_of, too_many_failed
 from scrubjay.doors.http.opening import Opening
 from scrubjay.doors.http.problems import problem, problem_of
 from scrubjay.errors import Forbidden, ScrubjayError, Unauthenticated
@@ -35,6 +39,12 @@ _HARMLESS: Final = frozenset({"/healthz", "/version"})
 """What may be asked under any name: there is nothing in it that a foreign page could want."""
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+_SITE: Final = 64
+"""Bits of an IPv6 address that its owner cannot choose."""
+
+NOTICED: Final = timedelta(seconds=0.25)
+"""How late a server on this machine alone notices that the first key was made elsewhere. Asking costs a read."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -92,7 +102,7 @@ class Doorkeeper:
         try:
             visit = await self._admitted(scope, key)
         except ScrubjayError as error:
-            await problem_of(error, path)(scope, receive, send)
+            await (await self._refusal(scope, error, has_key=key is not None))(scope, receive, send)
             return
         scope.setdefault("state", {})["visit"] = visit
 
@@ -103,6 +113,24 @@ class Doorkeeper:
 
         await self._app(scope, receive, counted)
 
+    async def _refusal(self, scope: Scope, error: ScrubjayError, *, has_key: bool) -> Response:
+        """The answer to a request that is not let in. An address whose keys fail too often is told to wait.
+
+        A key that is valid is let in all the same: it may be another program behind the same address.
+        """
+        if has_key and isinstance(error, Unauthenticated):
+            spent = await scope["app"].state.opening.jay.access.spend(address_of(scope), "failed")
+            if spent is not None and spent.refused:
+                refused = problem_of(too_many_failed(spent), scope["path"])
+                refused.headers.update(headers_of(spent))
+                return refused
+        answer = problem_of(error, scope["path"])
+        if isinstance(error, Unauthenticated) and _is_person(scope):
+            url = str(Request(scope).base_url).rstrip("/")
+            challenge = {"WWW-Authenticate": answer.headers["WWW-Authenticate"]}
+            return HTMLResponse(pages.key_needed(url=url), status_code=error.status, headers=challenge)
+        return answer
+
     async def _admitted(self, scope: Scope, key: str | None) -> Visit:
         opening = cast("Opening", scope["app"].state.opening)
         opening.check_open()
@@ -111,7 +139,7 @@ class Doorkeeper:
             known = await jay.access.authenticate(key)
             caller = Caller(key=known.id, bounds=known.bounds, request=request)
             return Visit(key=known, jay=jay.for_tenant(known.tenant).for_caller(caller), home=jay.tenant)
-        if not self._is_private or await jay.access.wants_keys():
+        if not self._is_private or await jay.access.wants_keys(within=NOTICED):
             raise Unauthenticated
         return Visit(key=None, jay=jay.for_caller(Caller(request=request)), home=jay.tenant)
 
@@ -128,6 +156,25 @@ def _name(headers: Headers) -> str:
     """The host that was asked for, without its port."""
     host = headers.get("host", "")
     return host.partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+
+
+def _is_person(scope: Scope) -> bool:
+    """Whether somebody opened the home page in a browser: programs do not ask for pages."""
+    return (
+        scope["path"] == "/"
+        and scope["method"] in ("GET", "HEAD")
+        and "text/html" in Headers(scope=scope).get("accept", "")
+    )
+
+
+def address_of(scope: Scope) -> str:
+    """Where a request comes from: of the addresses of one site in the newer protocol, what they have in common."""
+    host = str((scope.get("client") or ("",))[0])
+    try:
+        found = ip_address(host)
+    except ValueError:
+        return host
+    return host if found.version == 4 else str(ip_network((found, _SITE), strict=False))
 
 
 def visit_of(request: Request) -> Visit:
@@ -161,14 +208,14 @@ class Needs:
 
     def __init__(
         self,
-        right: Right,
+        right: Right | None,
         kind: RouteClass,
         *,
         operator: bool = False,
         noted: bool = False,
         secret: bool = False,
     ) -> None:
-        self._right: Right = right
+        self._right = right
         self._kind: RouteClass = kind
         self._operator = operator
         self._noted = noted
@@ -182,7 +229,8 @@ class Needs:
     ) -> Scrubjay:
         """The memory that this request may use. Raises Forbidden and TooManyRequests."""
         visit = visit_of(request)
-        visit.check(self._right)
+        if self._right is not None:
+            visit.check(self._right)
         visit.is_secret = self._secret
         if self._operator:
             visit.check_operator()
@@ -203,6 +251,8 @@ HeavyJay: TypeAlias = Annotated[Scrubjay, Depends(Needs("read", "heavy"))]
 HeavyWriteJay: TypeAlias = Annotated[Scrubjay, Depends(Needs("write", "heavy"))]
 AdminJay: TypeAlias = Annotated[Scrubjay, Depends(Needs("admin", "write", noted=True))]
 OperatorJay: TypeAlias = Annotated[Scrubjay, Depends(Needs("admin", "heavy", operator=True, noted=True))]
+
+Anybody: TypeAlias = Annotated[Scrubjay, Depends(Needs(None, "read"))]
 
 KeysJay: TypeAlias = Annotated[Scrubjay, Depends(Needs("admin", "write", secret=True))]
 """For the routes of keys, which write into the log by themselves, and whose answers are kept nowhere."""

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from scrubjay import model
 from scrubjay.model import citations
+from scrubjay.model.access import RIGHTS, ApiKey, Right
 from scrubjay.model.citations import Drift, Freshness
 from scrubjay.model.portable import to_json
 
@@ -166,13 +167,20 @@ class Hits(BaseModel):
     degraded: list[str] = Field(
         description="Parts that could not take part: what is here is right, but there may be more."
     )
+    confidence: float | None = Field(
+        description="The chance that memories about the topic of the question are here at all, from 0 to 1; null when "
+        "it is not known. It does not say whether they hold the answer."
+    )
     milliseconds: float
 
     @classmethod
     def of(cls, hits: model.Hits) -> Self:
         """All hits."""
         return cls(
-            hits=[Hit.of(hit) for hit in hits], degraded=list(hits.degraded), milliseconds=round(hits.milliseconds, 3)
+            hits=[Hit.of(hit) for hit in hits],
+            degraded=list(hits.degraded),
+            confidence=hits.confidence,
+            milliseconds=round(hits.milliseconds, 3),
         )
 
 
@@ -239,6 +247,35 @@ class ForgetReceipt(BaseModel):
             purged=receipt.purged,
             at=receipt.at,
             remaining=dict(receipt.remaining),
+        )
+
+
+class Caller(BaseModel):
+    """Who is asking, and what they may do."""
+
+    tenant: str = Field(description="Whose memory it is.", examples=["default"])
+    key: str | None = Field(default=None, description="The id of the key; left out where none is needed.")
+    name: str | None = Field(default=None, description="What the key is called.")
+    rights: list[Right] = Field(description="Whoever needs no key has all of them.")
+    users: list[str] = Field(description="Bound to these users; to none, if empty.")
+    projects: list[str] = Field(description="Bound to these projects; to none, if empty.")
+    agents: list[str] = Field(description="Bound to these agents; to none, if empty.")
+    expires_at: datetime | None = Field(default=None, description="When the key ends.")
+
+    @classmethod
+    def of(cls, key: ApiKey | None, *, tenant: str) -> Self:
+        """What is known of the key; None where none is needed."""
+        if key is None:
+            return cls(tenant=tenant, rights=list(RIGHTS), users=[], projects=[], agents=[])
+        return cls(
+            tenant=tenant,
+            key=key.id,
+            name=key.name,
+            rights=list(key.rights),
+            users=list(key.bounds.users),
+            projects=list(key.bounds.projects),
+            agents=list(key.bounds.agents),
+            expires_at=key.expires_at,
         )
 
 

@@ -15,6 +15,14 @@ def headers_of(spent: Spent) -> dict[str, str]:
     return said | {"Retry-After": str(spent.reset)} if spent.refused else said
 
 
+def too_many_failed(spent: Spent) -> TooManyRequests:
+    """What is said to an address that keeps coming with keys that are not valid."""
+    return TooManyRequests(
+        f"this address came with a key that is not valid {spent.limit:,} times in {spent.window:,} seconds: "
+        f"check the key, wait {spent.reset} s, or raise SCRUBJAY_LIMIT_FAILED"
+    )
+
+
 def check_allowed(spent: Spent) -> None:
     """Raise TooManyRequests when the request is one too many."""
     if spent.refused:

@@ -144,6 +144,15 @@ async def _from_http(request: Request, error: Exception) -> ProblemResponse:
     return answer
 
 
+_WANTED: Final = {
+    "bool_type": "true or false",
+    "float_type": "a number, such as 0.5",
+    "int_type": "a whole number, such as 5",
+    "string_type": "text",
+}
+"""What to use instead of a value of another type."""
+
+
 def _fault(error: Mapping[str, Any]) -> Fault:
     """One of FastAPI's findings in our words: the field, the value, the remedy."""
     # FastAPI begins with where it looked, and for `remember` with which shape it took: nothing a reader needs.
@@ -161,6 +170,8 @@ def _fault(error: Mapping[str, Any]) -> Fault:
             message = f"{field} is not known here: remove it, or check its spelling"
         case "json_invalid":
             return Fault(field="body", message=f"the body is not JSON: {error.get('ctx', {}).get('error', '')}")
+        case kind if kind in _WANTED:
+            message = f"{field} is {value}: use {_WANTED[kind]}"
         case "timezone_aware":
             message = f"{field} is {value} without a time zone: add one, such as Z"
         case "value_error":

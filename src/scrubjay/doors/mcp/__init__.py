@@ -3,8 +3,10 @@
 import asyncio
 import gc
 from contextlib import suppress
+from importlib.util import find_spec
 from pathlib import Path
 
+from scrubjay.doors.mcp.greeting import first_line, greet
 from scrubjay.doors.mcp.place import defaults_of
 from scrubjay.errors import Misconfigured
 from scrubjay.model import Where
@@ -14,15 +16,21 @@ from scrubjay.settings import Settings
 def serve_stdio(settings: Settings, where: Where) -> None:
     """Serve the client that started this process, until it hangs up. Raises Misconfigured when the extra is missing."""
     defaults = defaults_of(where, Path.cwd())
-    # A client waits for the handshake. Thousands of classes are made while this loads, and none of them is garbage.
+    if find_spec("mcp") is None:
+        raise _missing(ModuleNotFoundError(name="mcp"))
+    # A client waits for the handshake: it is answered before the library loads, which takes several times as long.
+    line = first_line()
+    is_greeted = greet(line)
+    # Thousands of classes are made while it loads, and none of them is garbage.
     gc.disable()
     try:
         from scrubjay.doors.mcp.stdio import run  # noqa: PLC0415 -- MCP is an extra
     except ModuleNotFoundError as error:
         raise _missing(error) from error
     finally:
+        gc.freeze()
         gc.enable()
-    asyncio.run(run(settings, defaults))
+    asyncio.run(run(settings, defaults, line, is_greeted=is_greeted))
 
 
 def serve_http(settings: Settings, where: Where) -> None:

@@ -14,6 +14,8 @@ from scrubjay.model.workspace_answers import StoredCompletion
 
 _DOUBTFUL = (model.Trust.OBSERVED, model.Trust.FOREIGN)
 
+_OFF_TOPIC = "Nothing here seems to be about this: even the closest is not close in meaning. Judge for yourself:"
+
 
 class Answer(BaseModel):
     """The answer of one tool. `str()` of it is what the model reads."""
@@ -93,6 +95,8 @@ class Hits(Answer):
 
     hits: list[Hit]
     degraded: list[str] | None = None
+    confidence: float | None = None
+    doubt: str | None = None
 
     @classmethod
     def of(cls, found: model.Hits) -> Self:
@@ -107,10 +111,17 @@ class Hits(Answer):
             )
             for hit in found
         ]
-        return cls(hits=hits, degraded=list(found.degraded) or None)
+        return cls(
+            hits=hits,
+            degraded=list(found.degraded) or None,
+            confidence=round(found.confidence, 4) if found.confidence is not None else None,
+            doubt=_OFF_TOPIC if hits and found.is_off_topic else None,
+        )
 
     def __str__(self) -> str:
         lines = [f"{place}. {hit}" for place, hit in enumerate(self.hits, 1)]
+        if self.doubt:
+            lines = [self.doubt, *lines]
         return _with_doubts("\n".join(lines) or "Nothing is known about this.", self.degraded)
 
 

@@ -10,7 +10,7 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from scrubjay import __version__
-from scrubjay.doors.mcp import offered
+from scrubjay.doors.mcp import greeting, offered
 from scrubjay.doors.mcp.faults import fault
 from scrubjay.doors.mcp.schemas import schema_of
 from scrubjay.doors.mcp.tools import TOOLS, Caller, Tool
@@ -147,11 +147,11 @@ def server_of(door: Door, close: Callable[[], Awaitable[None]]) -> Server[None]:
             await close()
 
     return Server(
-        "scrubjay",
+        greeting.NAME,
         version=__version__,
-        title="Scrubjay",
-        description="Memory for AI agents: what, where and when.",
-        instructions=offered.INSTRUCTIONS,
+        title=greeting.TITLE,
+        description=greeting.DESCRIPTION,
+        instructions=greeting.INSTRUCTIONS,
         lifespan=lifespan,
         get_tool_input_schema=lambda name: schema_of(TOOLS[name].asks) if name in TOOLS else None,
         on_list_tools=door.list_tools,

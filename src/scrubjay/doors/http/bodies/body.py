@@ -5,14 +5,37 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar, cast
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Discriminator, Field, JsonValue, Tag
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    JsonValue,
+    Strict,
+    Tag,
+)
 
 from scrubjay import model
 from scrubjay.errors import InvalidInput
 from scrubjay.model.checks import in_utc, shown
 
+
+def _written(given: Any) -> Any:  # noqa: ANN401 -- whatever JSON was given
+    if isinstance(given, int | float):
+        written = f"the moment is {shown(given)}: write it as text, such as 2026-03-01T12:00:00Z"
+        raise ValueError(written)  # noqa: TRY004 -- what pydantic takes for a finding
+    return given
+
+
 Moment: TypeAlias = Annotated[
-    AwareDatetime, AfterValidator(lambda given: in_utc("the moment", given)), Field(examples=["2026-03-01T12:00:00Z"])
+    AwareDatetime,
+    Strict(strict=False),  # JSON has no moments: they are written as text.
+    BeforeValidator(_written),
+    AfterValidator(lambda given: in_utc("the moment", given)),
+    Field(examples=["2026-03-01T12:00:00Z"]),
 ]
 
 LONGEST_SECONDS: Final = 10 * 365 * 86_400
@@ -34,9 +57,12 @@ def shaped(example: dict[str, Any]) -> ConfigDict:
 
 
 class Body(BaseModel):
-    """Something that a request carries: in its body, or in its query."""
+    """Something that a request carries: in its body, or in its query.
 
-    model_config = ConfigDict(extra="forbid")
+    In a body, a number is a number and a text is a text: nothing is taken for what it only looks like.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
 
     def keywords(self) -> dict[str, Any]:
         """What was given, as the keywords of the verb; what was left out is the verb's to decide."""

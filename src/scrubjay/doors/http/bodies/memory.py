@@ -1,8 +1,8 @@
 """What the core verbs are told and asked."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from scrubjay import model
 from scrubjay.doors.http.bodies.body import (
@@ -15,11 +15,13 @@ from scrubjay.doors.http.bodies.body import (
     Narrow,
     Paged,
     Place,
+    Seconds,
     Within,
     one_or_many,
     shaped,
 )
 from scrubjay.model.context import Form, Section
+from scrubjay.model.work import Fading, Policy
 
 
 class Telling(Place):
@@ -134,6 +136,33 @@ class ForgetMany(Forgetting):
     everything: bool = Field(default=False, description="All that lies in the place.")
 
 
+class FadingRule(Body):
+    """When records of a namespace are forgotten."""
+
+    after: Seconds = Field(description="Those that are older than so many seconds …")
+    below: float = Field(default=0.2, description="… and less relevant than this, from 0 to 1.")
+
+
+class Rules(Body):
+    """How long memories are kept as they are. What is null does not happen. Nothing here deletes a row."""
+
+    half_life: Seconds | None = Field(
+        default=90 * 86_400, description="Seconds without use in which importance falls to half; 90 days."
+    )
+    archive_after: Seconds | None = Field(
+        default=None, description="Seconds after which episodes move into files, once they are distilled."
+    )
+    prune_after: Seconds | None = Field(
+        default=None, description="Seconds after which is forgotten what was neither told nor used …"
+    )
+    prune_below: float = Field(default=0.2, description="… if its importance is below this, from 0 to 1.")
+    most_memories: int | None = Field(default=None, description="Of one place: a user's project with its sessions.")
+    most_bytes: int | None = Field(default=None, description="The same, for the bytes that its texts take.")
+    namespaces: dict[str, Annotated[FadingRule, AfterValidator(lambda given: Fading(**given.keywords()))]] = Field(
+        default={}, description="How the records of agents fade, by the name of the namespace."
+    )
+
+
 class Consolidation(Place):
     """What to consolidate."""
 
@@ -143,3 +172,6 @@ class Consolidation(Place):
         default=None, description="Only these steps; all, if left out."
     )
     dry_run: bool = Field(default=False, description="Change nothing, and say what would be done.")
+    policy: Annotated[Rules, AfterValidator(lambda given: Policy(**given.keywords()))] | None = Field(
+        default=None, description="The rules for this once; those of the server, if left out."
+    )

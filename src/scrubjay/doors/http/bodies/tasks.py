@@ -34,7 +34,9 @@ class Execution(Place):
     task_description: str | None = Field(default=None, description="What was to be done.")
     task_type: str | None = Field(default=None, description="Such as `deploy` or `bugfix`.")
     goal: str | None = None
-    error_patterns: list[JsonValue] = Field(default=[], description="Errors that were met: texts, or objects.")
+    error_patterns: list[JsonValue] | dict[str, JsonValue] | str = Field(
+        default=[], description="Errors that were met: texts, or objects; one by itself will do."
+    )
     tools: list[str] = Field(default=[], description="Tools that were used, in their order.")
     files: list[str] = Field(default=[], description="Files that were touched.")
     model: str | None = Field(default=None, description="The language model that did it.")

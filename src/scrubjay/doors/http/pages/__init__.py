@@ -34,6 +34,11 @@ def home(stats: Stats, *, url: str) -> str:
     )
 
 
+def key_needed(*, url: str) -> str:
+    """What this is, for somebody who comes without a key where one is needed."""
+    return _page("key.html", title="Scrubjay", url=escape(url))
+
+
 def reference(document: Mapping[str, Any]) -> str:
     """Every route of the OpenAPI document, with an example and a form to try it."""
     groups: dict[str, list[str]] = {}

@@ -33,6 +33,7 @@ for routes in (
     work.room.router,
     agents.streamed,
     agents.room.router,
+    access.asking,
     access.keys.router,
     access.log.router,
     streams.happened.router,

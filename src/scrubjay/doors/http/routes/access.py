@@ -2,16 +2,25 @@
 
 from typing import Annotated
 
-from fastapi import Path, Query
+from fastapi import APIRouter, Path, Query, Request
 
-from scrubjay.doors.http.access import KeysJay
+from scrubjay.doors.http import answers
+from scrubjay.doors.http.access import Anybody, KeysJay, visit_of
 from scrubjay.doors.http.bodies import access as bodies
+from scrubjay.doors.http.problems import RESPONSES
 from scrubjay.doors.http.routes.room import Room
 
 keys = Room("/keys", tag="access", memory="access")
 log = Room("/audit", tag="access", memory="access")
+asking = APIRouter(tags=["access"], responses=RESPONSES)
 
 KeyId = Annotated[str, Path(description="A key's id, such as 0f1e2d3c4b5a6978.")]
+
+
+@asking.get("/whoami", summary="Who is asking?", operation_id="access_whoami", response_model_exclude_none=True)
+async def whoami(jay: Anybody, request: Request) -> answers.Caller:
+    """Say whose memory this is, and what the key that asks may do there. Any key may ask."""
+    return answers.Caller.of(visit_of(request).key, tenant=jay.tenant)
 
 
 @keys.post("", "create_key", summary="Make a key", status_code=201)

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, create_model
 from scrubjay.doors.http.access import HeavyJay, Jay, OperatorJay, WriteJay
 from scrubjay.doors.http.bodies import agents as bodies
 from scrubjay.doors.http.problems import RESPONSES
-from scrubjay.doors.http.routes.parameters import page, page_of
+from scrubjay.doors.http.routes.parameters import page, page_of, read_as_text
 from scrubjay.doors.http.routes.room import Room, returned_by
 from scrubjay.doors.http.streams import NDJSON, as_lines
 from scrubjay.doors.http.values import answer, plain
@@ -157,6 +157,7 @@ async def changes(jay: Jay, agent: Name, which: Annotated[bodies.Changes, Query(
     responses={200: {"description": "One thing that happened in each line.", "content": {NDJSON: _LINES}}},
     openapi_extra={"x-verb": "agents.replay"},
 )
+@read_as_text
 async def replay(jay: HeavyJay, agent: Name, home: Home) -> StreamingResponse:
     """Stream the life of an agent as lines of JSON, in the order in which it happened."""
     return await as_lines(_written(jay.agents.replay(agent, **home.keywords())))

@@ -23,6 +23,9 @@ by_id = Room("/memory", tag="memory")
 
 consolidation = Room("/consolidate", tag="work")
 
+EVERYTHING = bodies.Consolidation()
+"""What is consolidated when nobody says what."""
+
 
 class Count(BaseModel):
     """How many there are."""
@@ -154,7 +157,7 @@ async def forget(jay: WriteJay, id: Id, how: Annotated[Forgetting, Query()], con
 
 
 @consolidation.post("", "consolidate", summary="Turn sessions into knowledge")
-async def consolidate(jay: HeavyWriteJay, what: bodies.Consolidation) -> object:
+async def consolidate(jay: HeavyWriteJay, what: bodies.Consolidation = EVERYTHING) -> object:
     """Drain sessions into episodes, distill these, learn patterns, index, expire, decay, archive and prune.
 
     All of it, or only some `steps`, inside the place; say what each step did. Safe to repeat.

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, get_type_hints
 from fastapi import APIRouter
 
 from scrubjay.doors.http.problems import RESPONSES
+from scrubjay.doors.http.routes.parameters import read_as_text
 from scrubjay.doors.http.values import answer, plain
 from scrubjay.service import Scrubjay
 
@@ -74,7 +75,7 @@ class Room:
         returned = answers if answers is not None else answer(returned_by(name))
 
         def serve(endpoint: Endpoint) -> Endpoint:
-            @wraps(endpoint)
+            @wraps(read_as_text(endpoint))
             async def answered(*args: Any, **kwargs: Any) -> object:  # noqa: ANN401 -- the endpoint's own
                 return plain(await endpoint(*args, **kwargs))
 

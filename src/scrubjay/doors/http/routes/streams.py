@@ -11,7 +11,7 @@ from scrubjay.doors.http.access import HeavyJay, HeavyWriteJay, Jay, is_still_ad
 from scrubjay.doors.http.bodies.memory import Export
 from scrubjay.doors.http.bodies.work import Missed, Resumed
 from scrubjay.doors.http.problems import RESPONSES
-from scrubjay.doors.http.routes.parameters import Where
+from scrubjay.doors.http.routes.parameters import Where, read_as_text
 from scrubjay.doors.http.routes.room import Room, returned_by
 from scrubjay.doors.http.streams import EVENTS, NDJSON, EventStream, Feed, as_lines, lines_of, told
 from scrubjay.doors.http.values import answer, plain
@@ -63,6 +63,7 @@ async def import_executions(jay: HeavyWriteJay, request: Request, place: Where) 
     responses={200: {"description": "A header, then a memory in each line.", "content": {NDJSON: _LINE}}},
     openapi_extra={"x-verb": "export"},
 )
+@read_as_text
 async def export(jay: HeavyJay, what: Annotated[Export, Query()]) -> StreamingResponse:
     """Stream the memories inside the place as lines of JSON, every version unless `history` is false."""
     return await as_lines(jay.export(**what.keywords()))
@@ -77,6 +78,7 @@ async def export(jay: HeavyJay, what: Annotated[Export, Query()]) -> StreamingRe
     responses={200: {"description": "Server-sent events, for as long as you listen.", "content": {EVENTS: _EVENT}}},
     openapi_extra={"x-verb": "subscribe"},
 )
+@read_as_text
 async def listen(
     jay: Jay,
     request: Request,

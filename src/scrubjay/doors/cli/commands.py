@@ -1,0 +1,72 @@
+"""Commands that load when they are asked for: one that is called waits for no other."""
+
+from collections.abc import Iterator, MutableMapping
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One command, or one group of them: where it stands in the help, and where it is written."""
+
+    name: str
+    panel: str
+    module: str
+    """Of this package; it is loaded when the command is asked for."""
+    function: str = ""
+    """The command there; empty for a group, which is the module's `app`."""
+
+    def load(self) -> Any:  # noqa: ANN401 -- a command of click, of which Typer has a copy of its own
+        """The command itself."""
+        module = import_module(f"{__package__}.{self.module}")
+        around = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False)
+        if self.function:
+            around.command(self.name, rich_help_panel=self.panel)(getattr(module, self.function))
+        else:
+            around.add_typer(module.app, name=self.name, rich_help_panel=self.panel)
+        return typer.main.get_group(around).commands[self.name]
+
+
+class Commands(MutableMapping[str, Any]):
+    """Commands by name, in the order of the entries. Their names are known at once, and each loads by itself."""
+
+    def __init__(self, entries: tuple[Entry, ...]) -> None:
+        self._found: dict[str, Any] = {one.name: one for one in entries}
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 -- see Entry.load
+        found = self._found[name]
+        if isinstance(found, Entry):
+            found = self._found[name] = found.load()
+        return found
+
+    def __setitem__(self, name: str, command: Any) -> None:  # noqa: ANN401 -- see Entry.load
+        self._found[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._found[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def group_of(entries: tuple[Entry, ...]) -> type[TyperGroup]:
+    """The kind of group that has these commands."""
+
+    class Group(TyperGroup):
+        """Shows, completes and runs them as any other."""
+
+        def __init__(self, **details: Any) -> None:  # noqa: ANN401 -- Typer's own
+            super().__init__(**details)
+            self.commands = Commands(entries)
+
+    return Group
