@@ -22,7 +22,7 @@ ScrubjayError
     ├── EmbedderUnavailable  the embedding model                                   503
     ├── ChatUnavailable      the language model                                    503
     ├── TookTooLong          a request that was given up                           503
-    └── Closed            the memory was closed already                            503
+    └── Closed            the memory is not open                                   503
 """
 
 import inspect
@@ -141,4 +141,4 @@ class TookTooLong(Unavailable):
 
 
 class Closed(Unavailable):
-    """This memory was closed. Open it again with `scrubjay.open()`."""
+    """This memory is not open: it was closed, or never entered with `async with`. Open it, then go on."""

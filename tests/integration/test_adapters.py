@@ -1,5 +1,6 @@
 """Each framework's suite runs in one process of its own, with the framework fetched into a folder apart."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -8,12 +9,21 @@ from pathlib import Path
 import pytest
 
 import fetch
+from scrubjay.errors import Misconfigured
 
 HERE = Path(__file__).resolve().parent
 SUITES = {
     "langgraph": ("langgraph_saver_suite.py", "langgraph_store_suite.py"),
     "openai-agents": ("openai_agents_suite.py",),
 }
+
+
+def test_without_langgraph_the_error_says_what_to_install(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("scrubjay.adapters.langgraph")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "langchain_core.runnables", None)
+    with pytest.raises(Misconfigured, match=r"need langchain_core.*pip install 'scrubjay\[langgraph\]'"):
+        importlib.import_module("scrubjay.adapters.langgraph")
 
 
 @pytest.mark.parametrize("framework", SUITES)

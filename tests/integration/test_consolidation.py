@@ -4,6 +4,7 @@ import asyncio
 import gzip
 from dataclasses import replace
 from datetime import timedelta
+from uuid import uuid5
 
 import pytest
 
@@ -11,7 +12,7 @@ from scrubjay.errors import InvalidInput, NotFound, StoreDamaged
 from scrubjay.model import Scope, Trust, new_id
 from scrubjay.model.portable import to_json
 from scrubjay.model.work import STEPS, Policy
-from scrubjay.model.working import Limits
+from scrubjay.model.working import Limits, scope_text
 from scrubjay.testing.values import DAY, HOUR, NOW
 
 HERE = {"user": "anna", "project": "shop", "session": "s-1"}
@@ -78,9 +79,19 @@ async def test_many_workers_at_once_store_nothing_twice(setup):
     assert await jays[0].count(kinds=["summary"]) == 5
 
 
+async def test_sessions_that_number_their_messages_alike_lose_none(jay):
+    for session in ("s-1", "s-2"):
+        said = [{"role": "user", "content": f"{session} says {number}", "id": number} for number in ("1", "2")]
+        await talked(jay, said, session=session)
+    assert (await jay.consolidate(steps="drain"))["drain"].counts == {"messages": 4, "sessions": 2}
+    for session in ("s-1", "s-2"):
+        assert await episodes(jay, **{**HERE, "session": session}) == [f"{session} says 1", f"{session} says 2"]
+
+
 async def test_a_poisoned_message_is_parked_and_the_rest_goes_on(jay, clock):
     taken = new_id()
-    await jay.remember("Another memory has this id", id=taken)
+    for its_id in (taken, uuid5(taken, scope_text(Scope(**HERE)))):
+        await jay.remember(f"Another memory has the id {its_id}", id=its_id)
     await talked(jay, ["before", {"role": "user", "content": "poisoned", "id": taken}, "after"])
     await talked(jay, ["innocent"], session="s-2")
     done = await jay.consolidate(steps="drain")

@@ -119,6 +119,20 @@ async def test_what_is_told_would_be_found_in_plain(tmp_path):
     assert len(leaked(stored_in_files(tmp_path))) > 10
 
 
+async def test_what_replaces_something_encrypted_is_encrypted(tmp_path):
+    async with memory(tmp_path, encrypt="none") as jay:
+        first = await jay.remember("The spare key is under geranium1", key="spare", encrypt=True)
+        assert (await jay.remember("The spare key is under geranium1", key="spare")).memory.id == first.memory.id
+        after = [
+            await jay.remember("The spare key is under geranium2", key="spare"),
+            await jay.remember("The spare key is under geranium3", key="spare"),
+        ]
+        assert [(one.outcome, one.memory.encrypted) for one in after] == [("superseded", True)] * 2
+        assert (await jay.get(after[-1].memory.id)).content == "The spare key is under geranium3"
+        assert (await jay.remember("Water geranium4", key="plants")).memory.encrypted is False
+    assert leaked(stored_in_files(tmp_path)) == ["geranium4"]
+
+
 async def test_the_rules_of_memory_hold(tmp_path):
     async with memory(tmp_path) as jay:
         first = await jay.remember("The port is 80", key="port", data={"n": 80, "of": {"a": "shop"}}, user="anna")

@@ -139,6 +139,9 @@ def test_it_comes_back_with_the_memory(settings):
 def test_what_the_workflow_did_wrong_is_told(settings):
     with scrubjay.open(**settings) as jay, pytest.raises(InvalidInput, match="content is"):
         WorkflowMemory(jay).store_user_preference("u-42", "indent", " ")
+    for key in ("", None):
+        with scrubjay.open(**settings) as jay, pytest.raises(InvalidInput, match="key is"):
+            WorkflowMemory(jay).store_learned_fact("u-42", key, "PostgreSQL 18")
 
 
 def test_the_wrong_sort_of_memory_is_refused(settings):

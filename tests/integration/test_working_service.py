@@ -74,6 +74,7 @@ async def test_an_id_of_ones_own_makes_it_one_message(jay):
         ("x\x00y", "NUL"),
         ("x" * 1_000_001, "1,000,000"),
         (7, "a message is 7"),
+        (b"said", "a message is b'said'"),
     ],
 )
 async def test_what_is_wrong_is_named_and_nothing_is_stored(jay, wrong, named):

@@ -2,6 +2,8 @@
 
 import asyncio
 import inspect
+import os
+import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -109,6 +111,11 @@ def test_errors_come_through(jay):
         next(jay.export(colour="blue"))
 
 
+def test_only_what_can_be_called_is_a_handler(jay):
+    with pytest.raises(InvalidInput, match="handler is 5"):
+        jay.subscribe("memory.stored", 5)
+
+
 def test_many_threads_at_once(jay):
     def work(number):
         told = jay.remember(f"fact number {number}", user=f"u-{number % 4}")
@@ -182,10 +189,27 @@ def test_closing_while_others_write_hangs_nobody(tmp_path):
         time.sleep(0.001)
     jay.close()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
         assert not thread.is_alive()
     with SyncScrubjay(wire(read_settings(home=tmp_path), embedder=ToyEmbedder())).start() as again:
         assert {one.id for one in again.list(limit=10_000)} >= set(told)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_after_a_fork_a_memory_says_so_and_hangs_nobody(jay):
+    jay.remember("told before")
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)
+        try:
+            jay.remember("told by the child")
+        except Closed as error:
+            recorded = jay.workspace.record_completion(goal="Sort the imports", repo_path="/nowhere")
+            jay.close()
+            os._exit(0 if "forked" in str(error) and not recorded else 1)
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert jay.count() == 1
 
 
 def test_what_cannot_be_opened_leaves_no_thread_behind(tmp_path):

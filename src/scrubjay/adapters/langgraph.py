@@ -6,7 +6,14 @@
 Needs: pip install 'scrubjay[langgraph]'.
 """
 
-from scrubjay.adapters.langgraph_saver import ScrubjaySaver
-from scrubjay.adapters.langgraph_store import ScrubjayStore
+from scrubjay.errors import Misconfigured
+
+try:
+    from scrubjay.adapters.langgraph_saver import ScrubjaySaver
+    from scrubjay.adapters.langgraph_store import ScrubjayStore
+except ModuleNotFoundError as error:
+    raise Misconfigured(
+        f"the adapters for LangGraph need {error.name}, which is not installed: pip install 'scrubjay[langgraph]'"
+    ) from error
 
 __all__ = ["ScrubjaySaver", "ScrubjayStore"]

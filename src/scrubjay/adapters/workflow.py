@@ -12,11 +12,12 @@ import json
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Concatenate, Final, ParamSpec, Self, TypeAlias, TypeVar
+from typing import Any, Concatenate, ParamSpec, Self, TypeAlias, TypeVar
 
 import scrubjay
 from scrubjay.errors import Closed, InvalidInput, Misconfigured, Unavailable
 from scrubjay.logs import logger
+from scrubjay.memories.facts.telling import FACT, keyed
 from scrubjay.model import Fact, FactContext, Json, StoredFact, Trust
 from scrubjay.model.facts import CATEGORIES
 from scrubjay.service import Scrubjay
@@ -30,9 +31,6 @@ Opener: TypeAlias = Callable[[], Scrubjay]
 """Makes a memory, not yet open, when it is first needed."""
 
 log = logger("workflow")
-
-_FACT: Final = "fact:"
-"""What the keys of learned facts begin with."""
 
 
 def _nothing() -> dict[str, Any]:
@@ -131,7 +129,7 @@ class AsyncWorkflowMemory:
         async def tell(jay: Scrubjay) -> StoredFact:
             return await jay.facts.store(
                 _text(value),
-                key=key if key.startswith(_FACT) else f"{_FACT}{key}",
+                key=keyed(FACT, key),
                 data=None if isinstance(value, str) else {"value": value},
                 trust=Trust.CONCLUDED,
                 user=user_id,

@@ -26,7 +26,6 @@ from scrubjay.ports import (
     WholeBlob,
     WholeSession,
 )
-from scrubjay.write.embed import entry
 
 BATCH: Final = 500
 """Rows in one load: with their vectors about a megabyte."""
@@ -91,7 +90,9 @@ def _fitted(piece: Piece, found: dict[int, list[Entry]]) -> Load:
     """Rows and vectors that agree: the vectors may have been read a little later than the rows."""
     by_id = {memory.id: memory for memory in piece.memories}
     # What a search filters by is the record's to say. The vectors themselves never change: a new text is a new id.
-    entries = {number: [entry(by_id[one.id], one.spans, one.vectors) for one in some] for number, some in found.items()}
+    entries = {
+        number: [Entry.of(by_id[one.id], one.spans, one.vectors) for one in some] for number, some in found.items()
+    }
     vectored = {number: {one.id for one in some} for number, some in entries.items()}
     # A mark without its vectors, as of one that was purged meanwhile, would promise what is not there.
     kept = [

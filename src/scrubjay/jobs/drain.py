@@ -1,6 +1,7 @@
 """Drain: messages of sessions that are over, or too long, become episodes. Stored first, let go of after.
 
 A message is a memory by its own id: whatever is repeated after a crash, or done by two workers at once, is there once.
+Where that id is another memory's already, it is a memory by the id that it has in its session alone.
 """
 
 from collections.abc import Sequence
@@ -9,9 +10,9 @@ from functools import partial
 from typing import Final
 from uuid import UUID
 
-from scrubjay.errors import ScrubjayError, Unavailable
+from scrubjay.errors import IdTaken, ScrubjayError, Unavailable
 from scrubjay.jobs.orders import Orders, Tally, item_of, where_of
-from scrubjay.memories.working import telling_of
+from scrubjay.memories.working import id_in, telling_of
 from scrubjay.model import Scope
 from scrubjay.model.work import StepDone
 from scrubjay.model.working import Message, Waiting, message_from, message_text
@@ -115,7 +116,12 @@ async def _left_over(orders: Orders, tally: Tally) -> None:
 
 
 async def _store(orders: Orders, scope: Scope, message: Message) -> None:
-    await orders.core(scope).remember_many([telling_of(message)], **where_of(scope))
+    core, telling = orders.core(scope), telling_of(message)
+    try:
+        await core.remember_many([telling], **where_of(scope))
+    except IdTaken:
+        # Ids of a caller's own may be those of the messages of one session, and begin anew in the next.
+        await core.remember_many([{**telling, "id": id_in(scope, message)}], **where_of(scope))
 
 
 def _item(scope: Scope, message: Message) -> str:

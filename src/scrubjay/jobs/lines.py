@@ -19,7 +19,6 @@ from scrubjay.ports import Blob, Detour, Entry, WholeBlob, WholeSession
 from scrubjay.ports.access import StoredKey
 from scrubjay.ports.encryption import WrappedKey
 from scrubjay.ports.working import operation_from, operation_text
-from scrubjay.write.embed import entry
 
 if TYPE_CHECKING:
     from scrubjay.ports import Matrix
@@ -93,7 +92,7 @@ def _unpacked(memory: Memory, packed: dict[str, Any]) -> Entry:
     spans = tuple((start, stop) for start, stop in packed["spans"])
     numbers = np.frombuffer(b64decode(packed["numbers"]), dtype=f"<{packed['type']}").astype(np.float32)
     vectors: Matrix = numbers.reshape(len(spans), -1)
-    return entry(memory, spans, vectors)
+    return Entry.of(memory, spans, vectors)
 
 
 # Blobs

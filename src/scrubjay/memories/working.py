@@ -1,8 +1,9 @@
 """Working memory: what a session is about right now, in the service's own verbs."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias, Unpack, cast
+from uuid import UUID, uuid5
 
 from scrubjay.core import Core
 from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
@@ -20,6 +21,7 @@ from scrubjay.model.working import (
     check_expected,
     check_life,
     check_session,
+    scope_text,
 )
 from scrubjay.ports import stage
 from scrubjay.read.tail import cost, tail
@@ -57,7 +59,7 @@ class WorkingMemory:
         first. All are stored, or none; raises Conflict when the session is too full of what is not drained yet.
         """
         scope = self._session(where)
-        are_many = isinstance(messages, Iterable) and not isinstance(messages, str | Mapping)
+        are_many = isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping)
         given = list(cast("Iterable[Said]", messages)) if are_many else [messages]
         said = [self._message(place if len(given) > 1 else None, one, role, name) for place, one in enumerate(given)]
         with stage("append", tenant=scope.tenant, messages=len(said)):
@@ -198,7 +200,7 @@ class WorkingMemory:
             name=given.get("name"),
             tool_calls=tuple(calls) if isinstance(calls, list | tuple) else calls,
             tool_call_id=given.get("tool_call_id"),
-            at=in_utc("at", given.get("at")) or self._core.parts.clock(),
+            at=not_later(self._core.parts.clock(), in_utc("at", given.get("at"))),
             redacted=found,
         )
 
@@ -214,7 +216,8 @@ class WorkingMemory:
 
     async def _drained(self, scope: Scope, limit: int, known: Sequence[Message]) -> list[Message]:
         """The newest messages of the session in the record store, in order, but for those that are known."""
-        seen, found, last = {message.id for message in known}, cast("list[Memory]", []), None
+        seen = {message.id for message in known} | {id_in(scope, message) for message in known}
+        found, last = cast("list[Memory]", []), None
         asked = Filter(scope=scope, reach="holds", kinds=(MESSAGE_KIND,))
         while len(found) < limit:
             page = await self._core.parts.stores.records.find(
@@ -254,6 +257,16 @@ def _fields(said: object, role: str, name: str | None) -> dict[str, Any]:
         case _:
             raise InvalidInput(f"a message is {shown(said)}: give a text, a Message or a dict with role and content")
     return {one: value for one, value in given.items() if value is not None}
+
+
+def not_later(now: datetime, at: datetime | None) -> datetime:
+    """When it happened, of something told now: by a clock that is ahead, it would be hidden until then."""
+    return now if at is None else min(at, now)
+
+
+def id_in(scope: Scope, message: Message) -> UUID:
+    """The id that a message has in its session alone, for when another memory has the one that it came with."""
+    return uuid5(message.id, scope_text(scope))
 
 
 def telling_of(message: Message) -> Telling:

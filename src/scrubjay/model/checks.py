@@ -104,6 +104,12 @@ def check_several(field: str, value: Iterable[object]) -> None:
         raise InvalidInput(f"{field} is {shown(value)}: give a list")
 
 
+def check_handler(value: object) -> None:
+    """Something that can be called with an event."""
+    if not callable(value):
+        raise InvalidInput(f"handler is {shown(value)}: give a function that takes an event")
+
+
 def check_depth(field: str, value: object) -> None:
     """Lists and objects that lie inside each other no deeper than every reader of JSON can follow."""
     layer = [value]

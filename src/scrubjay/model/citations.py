@@ -15,6 +15,9 @@ CODE_KIND: Final = "code"
 CITES: Final = "cites"
 """The name in a memory's `data` under which it cites code."""
 
+CITED_FROM: Final = "cited_from"
+"""The name in a memory's `data` of the working tree that it cites, where its scope does not say which that is."""
+
 MOST_LINES: Final = 10_000_000
 
 Freshness: TypeAlias = Literal["fresh", "drifted", "orphaned"]

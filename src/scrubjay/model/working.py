@@ -281,13 +281,16 @@ def check_version(name: str, expect: str | None, found: str | None) -> None:
     """Refuse a change that rests on another version than the one that is there. None expects nothing."""
     if expect is not None and expect != (found or ABSENT):
         raise Conflict(
-            f"scratch value {name!r} has {_version(found)}, and {_version(expect)} was expected: "
-            "read it again, then decide"
+            f"scratch value {name!r} {_there(found)}, and was expected {_expected(expect)}: read it again, then decide"
         )
 
 
-def _version(version: str | None) -> str:
-    return f"version {version}" if version else "no version, since it is not there"
+def _there(version: str | None) -> str:
+    return f"has version {version}" if version else "is not there"
+
+
+def _expected(version: str) -> str:
+    return f"to have version {version}" if version else "not to be there"
 
 
 def check_life(field: str, value: timedelta) -> None:

@@ -1,6 +1,7 @@
 """How a verb that is awaited becomes one that blocks: it runs on an event loop that has a thread of its own."""
 
 import asyncio
+import os
 import threading
 from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
@@ -22,6 +23,7 @@ class Loop:
         self._thread.start()
         self._lock = threading.Lock()
         self._stopping = False
+        self._process = os.getpid()
 
     def run(self, work: Callable[[], Awaitable[T]]) -> T:
         """Run it there and wait for it here."""
@@ -33,6 +35,8 @@ class Loop:
         async def whole() -> T:
             return await work()
 
+        if self._is_elsewhere:
+            raise Closed("this memory was opened before the process forked: open another one here, in the new process")
         with self._lock:
             if self._stopping:
                 raise Closed
@@ -40,6 +44,8 @@ class Loop:
 
     def stop(self) -> None:
         """Let what other threads have begun come to its end, then end the thread. Safe to call twice."""
+        if self._is_elsewhere:
+            return
         with self._lock:
             if self._stopping:
                 return
@@ -48,6 +54,11 @@ class Loop:
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
+
+    @property
+    def _is_elsewhere(self) -> bool:
+        # A fork takes no threads along. Whoever waited for this one would wait for ever, and for its lock as well.
+        return os.getpid() != self._process
 
 
 async def _finished() -> None:

@@ -8,6 +8,7 @@ from typing import Self, Unpack
 
 from scrubjay.errors import Closed
 from scrubjay.model import Where
+from scrubjay.model.checks import check_handler
 from scrubjay.ports import Event
 from scrubjay.read.narrow import Narrow
 from scrubjay.service import Scrubjay
@@ -90,6 +91,7 @@ class SyncScrubjay(Blocking[Scrubjay]):
 
         Returns how to stop. See `Scrubjay.subscribe`. The handler may use this memory.
         """
+        check_handler(handler)
         thread = ThreadPoolExecutor(1, thread_name_prefix="scrubjay-events")
 
         async def called(event: Event) -> None:

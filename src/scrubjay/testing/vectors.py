@@ -92,6 +92,14 @@ class VectorsSuite:
         assert ids_of(matches) == [same.id, opposite.id]
         assert [match.score for match in matches] == pytest.approx([1.0, -1.0], abs=ROUNDING)
 
+    async def test_what_is_in_no_session_stands_alone(self, vectors: Vectors) -> None:
+        [question] = directions(1)
+        turn = an_entry(question, scope=a_scope(session="s-1"))
+        fact = an_entry(question)
+        await vectors.upsert(1, [turn, fact])
+        matches = await vectors.search(1, question, HERE, now=NOW, limit=9)
+        assert {match.id: match.alone for match in matches} == {turn.id: False, fact.id: True}
+
     async def test_each_memory_comes_once_with_its_best_part(self, vectors: Vectors) -> None:
         rows = directions(300)
         entries = [an_entry(*rows[start : start + 3]) for start in range(0, 300, 3)]

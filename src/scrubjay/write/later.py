@@ -6,6 +6,7 @@ told.
 """
 
 import asyncio
+import os
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -59,6 +60,7 @@ class Later:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._task: asyncio.Task[None] | None = None
         self._woken = False
+        self._process = os.getpid()
 
     @property
     def waiting(self) -> int:
@@ -68,9 +70,15 @@ class Later:
     def open(self) -> None:
         """Take work from now on, to be done on the event loop that runs here. Nothing starts before there is any."""
         self._loop = asyncio.get_running_loop()
+        self._process = os.getpid()
 
     def put(self, what: str, work: Work, *, weight: int = 0) -> bool:
         """Leave some work. Never waits and never raises: False when the queue is full or closed, which is counted."""
+        if self._process != os.getpid():
+            # A fork takes no event loop along: nobody would do the work, and the lock may be held for ever.
+            self.counts["dropped"] += 1
+            log.warning("dropped", what=what, why="the process forked: open a memory in the new one")
+            return False
         with self._lock:
             loop, full = self._loop, len(self._waiting) >= self._most or self._weight + weight > self._most_weight
             if loop is None or full or loop.is_closed():

@@ -16,8 +16,10 @@ async def numbered(lines: Lines) -> AsyncIterator[Numbered]:
     number = 0
     async for line in _each(lines):
         number += 1
-        if not isinstance(line, str) or line.strip():
-            yield number, line
+        # Some editors begin a file with a mark of its encoding, which no reader of JSON expects.
+        clean = line.removeprefix("\ufeff") if number == 1 and isinstance(line, str) else line
+        if not isinstance(clean, str) or clean.strip():
+            yield number, clean
 
 
 async def batches(lines: AsyncIterator[Numbered], size: int) -> AsyncIterator[list[Numbered]]:

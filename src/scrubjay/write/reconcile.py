@@ -10,7 +10,7 @@ from datetime import datetime
 from uuid import UUID, uuid5
 
 from scrubjay.errors import Conflict, IdTaken
-from scrubjay.model import Memory
+from scrubjay.model import Memory, Trust
 from scrubjay.ports import Decision, Known
 
 REPLACED = "replaced"
@@ -26,13 +26,15 @@ def reconcile(draft: Memory, known: Known) -> Decision:
             there = f": {known.same_id.content[:60]!r}" if draft.scope.sees(known.same_id.scope) else ""
             raise IdTaken(f"id {draft.id} names another memory already{there}. Use another, or `update` to change it")
         return Decision(outcome="unchanged", memory=known.same_id)
-    same = known.same_words
+    same = known.same_words or _same_but_sealed(draft, known)
     if same is not None and draft.valid_to is None and (same.valid_from <= draft.valid_from or _at_once(draft, same)):
-        return Decision(outcome="unchanged", memory=same)
+        if stands_for(same, draft):
+            return Decision(outcome="unchanged", memory=same)
+        draft = replace(draft, valid_from=same.valid_from, uses=same.uses, used_at=same.used_at)
     if draft.key is not None:
         return _into_timeline(draft, known.same_key)
     if same is not None and draft.valid_to is None:
-        # The same, but since earlier than we believed.
+        # The same, but since earlier than we believed, for longer, or on better word.
         closed = same.closed(draft.created_at, because=CORRECTED, by=draft.id)
         return Decision(outcome="superseded", memory=draft, closes=(closed,), opens=(draft,))
     return Decision(outcome="stored", memory=draft, opens=(draft,))
@@ -41,7 +43,7 @@ def reconcile(draft: Memory, known: Known) -> Decision:
 def insert(draft: Memory, known: Known) -> Decision:
     """Store the draft only if it replaces nothing. Telling it again under its own id is still one memory."""
     if known.same_id is None:
-        _check_free(draft, known, "Store it without insert_only to replace it")
+        _check_free(draft, _unexpired(known, draft.created_at), "Store it without insert_only to replace it")
     return reconcile(draft, known)
 
 
@@ -57,6 +59,12 @@ def restored_from(memory: Memory) -> UUID | None:
     return memory.derived_from[-1] if is_restored and memory.derived_from else None
 
 
+def stands_for(same: Memory, draft: Memory) -> bool:
+    """Whether what is known says all that is told: it is kept as long, and trusted as far."""
+    is_kept = same.expires_at is None or (draft.expires_at is not None and draft.expires_at <= same.expires_at)
+    return is_kept and Trust.least([same.trust, draft.trust]) is draft.trust
+
+
 def _check_free(draft: Memory, known: Known, remedy: str) -> None:
     """Raise Conflict when something is believed that the draft would replace or repeat.
 
@@ -70,6 +78,14 @@ def _check_free(draft: Memory, known: Known, remedy: str) -> None:
         named = f"key {draft.key!r}" if draft.key is not None else "the same content"
         stands = taken[-1]
         raise Conflict(f"{named} has a value in {draft.scope}: {stands.content[:60]!r} ({stands.id}). {remedy}")
+
+
+def _unexpired(known: Known, now: datetime) -> Known:
+    """The same without what nobody is given any more."""
+    live = [one for one in known.same_key if one.expires_at is None or now < one.expires_at]
+    same = known.same_words
+    gone = same is not None and same.expires_at is not None and same.expires_at <= now
+    return replace(known, same_key=tuple(live), same_words=None if gone else same)
 
 
 def correct(draft: Memory, known: Known, *, old: Memory) -> Decision:
@@ -95,7 +111,16 @@ def _says_the_same(draft: Memory, stored: Memory) -> bool:
     )
 
 
+def _same_but_sealed(draft: Memory, known: Known) -> Memory | None:
+    """What is known under the key and says the same, but is encrypted: its fingerprint is another one then."""
+    sealed = [one for one in known.same_key if one.encrypted and not draft.encrypted and one.valid_to is None]
+    return next((one for one in sealed if _says_the_same(draft, one)), None)
+
+
 def _into_timeline(draft: Memory, stretches: tuple[Memory, ...] | list[Memory]) -> Decision:
+    if not draft.encrypted and any(one.encrypted for one in stretches):
+        # What is said of a secret later is one too.
+        draft = replace(draft, encrypted=True)
     # Told of the past without an end, it holds until the next change that is known.
     later = min((one.valid_from for one in stretches if one.valid_from > draft.valid_from), default=None)
     if draft.valid_to is None and later is not None:

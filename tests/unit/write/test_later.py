@@ -130,7 +130,7 @@ async def test_closing_has_patience_and_an_end(later, monkeypatch):
     later.put("behind it", Work())
     began = time.monotonic()
     await later.close()
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert later.counts["dropped"] == 2
 
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrubjay.errors import IdTaken
-from scrubjay.model import Memory, new_id
+from scrubjay.errors import Conflict, IdTaken
+from scrubjay.model import Memory, Trust, new_id
 from scrubjay.ports import Known
 from scrubjay.testing import NOW, a_memory, a_scope
-from scrubjay.write.reconcile import correct, reconcile
+from scrubjay.write.reconcile import correct, insert, reconcile
 
 DAYS = 12
 """The days of the world that are looked at; the day after them stands for ever."""
@@ -174,6 +174,49 @@ def test_known_words_without_a_key_told_of_an_earlier_time_replace_what_was_beli
     assert decision.outcome == "superseded"
     assert [one.id for one in decision.closes] == [stored.id]
     assert decision.opens == (draft,)
+
+
+@pytest.mark.parametrize("key", [None, "city"])
+@pytest.mark.parametrize(
+    ("stored", "told"),
+    [
+        ({"expires_at": day(3)}, {}),
+        ({"expires_at": day(3)}, {"expires_at": day(9)}),
+        ({"trust": Trust.FOREIGN}, {"trust": Trust.TOLD}),
+    ],
+    ids=["for-ever", "for-longer", "on-better-word"],
+)
+def test_known_words_told_for_longer_or_on_better_word_are_kept_so(key, stored, told):
+    known = a_memory("Rome", key=key, created_at=day(1), valid_from=day(1), uses=4, **stored)
+    draft = a_memory("Rome", key=key, created_at=day(4), valid_from=day(4), **told)
+    decision = reconcile(draft, Known(same_key=(known,) if key else (), same_words=known))
+    assert decision.outcome == "superseded"
+    assert [(one.id, one.superseded_by) for one in decision.closes] == [(known.id, draft.id)]
+    assert decision.opens == (decision.memory,)
+    assert decision.memory == replace(draft, valid_from=day(1), uses=4)
+
+
+@pytest.mark.parametrize(
+    ("stored", "told"),
+    [
+        ({}, {"expires_at": day(9)}),
+        ({"expires_at": day(9)}, {"expires_at": day(9)}),
+        ({"trust": Trust.TOLD}, {"trust": Trust.FOREIGN}),
+    ],
+)
+def test_known_words_told_for_less_or_on_weaker_word_change_nothing(stored, told):
+    known = a_memory("Rome", **stored)
+    assert reconcile(a_memory("Rome", **told), Known(same_words=known)).memory == known
+
+
+def test_what_has_expired_takes_no_place_from_what_is_inserted():
+    known = a_memory("Rome", key="city", expires_at=day(3))
+    for content in ("Rome", "Oslo"):
+        draft = a_memory(content, key="city", created_at=day(4), valid_from=day(4))
+        state = Known(same_key=(known,), same_words=known if content == "Rome" else None)
+        assert insert(draft, state).memory.content == content
+        with pytest.raises(Conflict, match="has a value"):
+            insert(replace(draft, created_at=day(2)), state)
 
 
 def test_a_correction_closes_the_old_version_and_says_so():

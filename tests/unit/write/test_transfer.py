@@ -63,6 +63,11 @@ async def test_lines_are_read_as_they_are_needed(stores):
     assert await stores.vectors.count(1) == 10
 
 
+async def test_a_file_may_begin_with_the_mark_of_its_encoding(stores):
+    first, *rest = lines_of(some_memories(2))
+    assert await imported(stores, [f"\ufeff{first}", *rest]) == (2, 0)
+
+
 async def test_batches_before_a_faulty_line_are_kept_and_mending_it_is_enough(stores):
     lines = lines_of(some_memories(7))
     broken = [*lines[:6], lines[6].replace('"content"', '"contents"'), lines[7]]

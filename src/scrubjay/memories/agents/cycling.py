@@ -190,7 +190,8 @@ class Cycling(Keeping):
         newest = Cycle.of(row) if row is not None else None
         if row is None or newest is None or cycle not in (None, newest.index) or not (newest.is_open or cycle):
             await self._agent(scope)
-            raise Conflict(f"agent {scope.agent} has no open cycle {cycle or ''}: ask `resume` where it is now")
+            named = f"cycle {cycle} that is open" if cycle else "open cycle"
+            raise Conflict(f"agent {scope.agent} has no {named}: ask `resume` where it is now")
         ended = replace(newest, status=status, summary=summary, state=left if left is not None else newest.state)
         if not newest.is_open:
             return _ended_so(newest, row, cycle_row(self._core, scope, ended))

@@ -6,6 +6,7 @@ from typing import Final
 from uuid import UUID
 
 from scrubjay.core import Parts
+from scrubjay.memories.working import id_in
 from scrubjay.model import EVENT_KINDS, Filter, Scope
 from scrubjay.model.episodes import Episode, Happened, RecentContext
 from scrubjay.model.working import Recent, Source
@@ -28,7 +29,8 @@ async def recent_context(parts: Parts, scope: Scope, *, budget: int, source: Sou
     written: Sequence[Happened] = messages
     # Episodes are older than what did not fit, on the whole, and would leave a gap.
     if source != "working" and start == 0:
-        stored = await _stored(parts, scope, most, known={one.id for one in held}, budget=budget)
+        known = {one.id for one in held} | {id_in(scope, one) for one in held}
+        stored = await _stored(parts, scope, most, known=known, budget=budget)
         spent = cost([str(one) for one in messages], tokens)
 
         def beside(first: int) -> int:

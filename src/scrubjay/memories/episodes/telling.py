@@ -8,7 +8,7 @@ from uuid import UUID
 from scrubjay.errors import InvalidInput
 from scrubjay.memories.working import telling_of as telling_of_message
 from scrubjay.model import EVENT_KINDS, PLACE_NAMES, Json, Trust, Where, new_id
-from scrubjay.model.checks import shown
+from scrubjay.model.checks import in_utc, shown
 from scrubjay.model.episodes import EPISODE_KINDS, NEGOTIATION, EpisodeKind, Negotiation, Turn, negotiation_of
 from scrubjay.model.working import MESSAGE_KIND, Message
 from scrubjay.write.prepare import Telling
@@ -106,7 +106,7 @@ def _of_fields(told: Mapping[str, Any]) -> Telling:
         "kind": kind,
         "content": content,
         "data": {**more, **data},
-        "valid_from": given.get("at"),
+        "valid_from": in_utc("at", given.get("at")),
     }
     return cast("Telling", telling)
 

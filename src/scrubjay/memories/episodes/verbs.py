@@ -9,6 +9,7 @@ from scrubjay.core import Core, Id
 from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
 from scrubjay.memories.episodes.recent import recent_context
 from scrubjay.memories.episodes.telling import EpisodeTold, Tellings, Told, telling_of
+from scrubjay.memories.working import not_later
 from scrubjay.model import EVENT_KINDS, Memory, Mode, Order, Remembered, Scope, Where, id_of
 from scrubjay.model.checks import check_several, check_whole, shown
 from scrubjay.model.context import DEFAULT_BUDGET, MOST_BUDGET
@@ -73,12 +74,17 @@ class Episodes:
         tellings: list[str | Telling] = []
         for place, one in enumerate(told):
             try:
-                tellings.append(telling_of(one))
+                tellings.append(self._telling(one))
             except ScrubjayError as error:
                 if len(told) == 1:
                     raise
                 raise type(error)(f"item {place}: {error}") from error
         return await self._core.remember_many(tellings, progress=progress, **where)
+
+    def _telling(self, one: Told) -> Telling:
+        telling = telling_of(one)
+        at = telling.get("valid_from")
+        return telling if at is None else {**telling, "valid_from": not_later(self._core.parts.clock(), at)}
 
     # Reading
 

@@ -14,7 +14,7 @@ from scrubjay.memories.facts.telling import FactTelling, check_level, telling_of
 from scrubjay.model import Memory, Remembered, Scope
 from scrubjay.model.facts import CONFLICT_KIND, Fact, FactOutcome, StoredFact
 from scrubjay.ports import Decide, Decision, Known
-from scrubjay.write.reconcile import insert, reconcile
+from scrubjay.write.reconcile import insert, reconcile, stands_for
 from scrubjay.write.remember import BATCH
 
 _OUTCOMES: Final[dict[str, FactOutcome]] = {
@@ -79,8 +79,8 @@ def _planned(draft: Memory, neighbours: Sequence[Neighbour], *, may_merge: bool)
         if there.kind != draft.kind or there.content == draft.content:
             continue
         found = likeness(draft.content, there.content, one.similarity)
-        # Nothing that was told may be lost by merging: data, or that it has held for longer.
-        adds_nothing = not draft.data and there.valid_from <= draft.valid_from
+        # Nothing that was told may be lost by merging: data, that it has held for longer, or how it is kept.
+        adds_nothing = not draft.data and there.valid_from <= draft.valid_from and stands_for(there, draft)
         if found.verdict == "same" and may_merge and adds_nothing and plan.repeats is None:
             plan.repeats, plan.likeness = there, found
         elif found.verdict != "different":

@@ -162,7 +162,7 @@ class Patterns:
         self, description: str, min_confidence: float = 0.3, *, limit: int = 10, **where: Unpack[Where]
     ) -> list[PatternMatch]:
         """Return the patterns that concern a task: by their regular expression, by words, by meaning; surest first."""
-        check_content(description)
+        check_content(description, "description")
         check_fraction("min_confidence", min_confidence)
         check_whole("limit", limit, least=1, most=1_000)
         scope = self._core.scoped(where)
@@ -199,7 +199,7 @@ class Patterns:
 
         Only where predicting has shown skill on the scope's own past; otherwise the answer is that there is no basis.
         """
-        check_content(description)
+        check_content(description, "description")
         from scrubjay.memories.patterns.forecasting import predicted  # noqa: PLC0415 -- brings NumPy
 
         self._check_across(across_projects=across_projects)

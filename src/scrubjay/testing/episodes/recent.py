@@ -3,7 +3,7 @@
 import pytest
 
 from scrubjay.errors import InvalidInput
-from scrubjay.memories.working import telling_of
+from scrubjay.memories.working import id_in, telling_of
 from scrubjay.model.working import Message
 from scrubjay.testing.episodes.storing import TALK, Jay
 
@@ -49,6 +49,13 @@ class RecentContexts:
         assert str(found) == "user: one\nuser: two\nuser: three"
         await jay.parts.working.drained(jay.scoped(TALK), [one.id for one in said[:2]], now=jay.parts.clock())
         assert str(await jay.episodes.fetch_recent_context("s-1", user="ada")) == str(found)
+
+    async def test_what_was_drained_under_another_id_is_read_once(self, jay: Jay) -> None:
+        said = await jay.working.append(["one", "two"], **TALK)
+        scope = jay.scoped(TALK)
+        await jay.remember_many([{**telling_of(one), "id": id_in(scope, one)} for one in said], **TALK)
+        assert str(await jay.episodes.fetch_recent_context("s-1", user="ada")) == "user: one\nuser: two"
+        assert [one.content for one in await jay.working.recent(**TALK)] == ["one", "two"]
 
     async def test_one_of_the_two_can_be_asked_alone(self, jay: Jay) -> None:
         await jay.working.append("held", **TALK)

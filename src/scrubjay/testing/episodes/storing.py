@@ -7,10 +7,11 @@ from typing import Any, TypeAlias
 import pytest
 
 from scrubjay.errors import InvalidInput
+from scrubjay.memories.working import telling_of
 from scrubjay.model import Json, Trust, new_id
 from scrubjay.model.episodes import EPISODE_KINDS, Episode, Negotiation, Turn
 from scrubjay.model.working import Message
-from scrubjay.testing.values import NOW
+from scrubjay.testing.values import DAY, NOW
 
 Jay: TypeAlias = Any
 """An open Scrubjay. This room does not know the service."""
@@ -97,6 +98,13 @@ class Storing:
         assert [one.memory.position for one in done] == list(range(1_200))
         assert await contents(jay, limit=10_000) == [f"turn {place}" for place in range(1_200)]
 
+    async def test_a_clock_that_is_ahead_hides_nothing(self, jay: Jay) -> None:
+        ahead = jay.parts.clock() + DAY
+        await jay.episodes.store_episode("stored", at=ahead, **TALK)
+        [said] = await jay.working.append({"content": "said", "at": ahead}, **TALK)
+        await jay.remember_many([telling_of(said)], **TALK)
+        assert await contents(jay) == ["stored", "said"]
+
     async def test_all_are_checked_before_any_is_written(self, jay: Jay) -> None:
         with pytest.raises(InvalidInput, match="item 1: colour"):
             await jay.episodes.store_many(["fine", {"content": "x", "colour": "blue"}])
@@ -118,6 +126,7 @@ class Storing:
             ({"parties": ["a", "b"], "turns": [{"said": "x"}]}, "turn"),
             ({"parties": ["a", "b"], "turns": "a: x"}, "turns"),
             ({"content": "x", "data": 7}, "data"),
+            ({"content": "x", "at": NOW.replace(tzinfo=None)}, "at is .* without a time zone"),
             (7, "episode"),
         ],
     )

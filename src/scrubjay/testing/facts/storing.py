@@ -48,6 +48,27 @@ class StoringFactsSuite:
             assert (await facts.store(f"Number {place}", type=word)).fact.type is type
         assert await core.count(kinds=[type.value]) == 4
 
+    @pytest.mark.parametrize("key", ["fact:region", None])
+    async def test_what_had_expired_and_is_told_again_is_there_again(
+        self, core: Core, clock: Ticking, key: str | None
+    ) -> None:
+        facts = Facts(core)
+        first = await facts.store("Deploys go to Frankfurt", key=key, expires_at=clock.now + DAY)
+        clock.advance(2 * DAY)
+        assert await facts.list() == []
+        again = await facts.store("Deploys go to Frankfurt", key=key)
+        assert (again.outcome, again.replaced) == ("superseded", first.id)
+        assert [one.id for one in await facts.list()] == [again.id]
+        assert [hit.memory.id for hit in await facts.search("Where do deploys go?")] == [again.id]
+
+    async def test_nothing_is_merged_into_what_expires_before_it(self, core: Core, clock: Ticking) -> None:
+        facts = Facts(core)
+        await facts.store("The build takes ten minutes on the old machine", expires_at=clock.now + DAY)
+        kept = await facts.store("The build takes ten minutes on the old machine.")
+        assert kept.outcome == "stored"
+        clock.advance(2 * DAY)
+        assert [one.id for one in await facts.list()] == [kept.id]
+
     async def test_another_value_closes_the_old_version(self, core: Core, clock: Ticking) -> None:
         facts = Facts(core)
         first = await facts.store("Tabs", key="pref:indent", user="anna")

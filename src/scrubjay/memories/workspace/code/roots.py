@@ -1,4 +1,4 @@
-"""Which working tree a memory speaks of: that of the repository which its scope holds."""
+"""Which working tree a memory speaks of: one that it names, or that of the repository which its scope holds."""
 
 import asyncio
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from pathlib import Path
 from scrubjay.core import Core
 from scrubjay.memories.workspace.code.checking import Checker
 from scrubjay.model import Filter, Memory, Scope
-from scrubjay.model.citations import CheckedCitation, citations_of
+from scrubjay.model.citations import CITED_FROM, CheckedCitation, citations_of
 from scrubjay.model.code import REPOSITORY_KIND
 from scrubjay.ports import Clock, Records, Redactor
 
@@ -59,7 +59,10 @@ def trees_of(core: Core) -> WorkingTrees:
 
 
 def _root_of(memory: Memory, repositories: Sequence[Memory]) -> Path | None:
-    """The root of the narrowest repository whose scope holds the memory's."""
+    """The working tree that it names, if that is here, or else the narrowest repository whose scope holds its own."""
+    named = memory.data.get(CITED_FROM)
+    if isinstance(named, str) and (tree := Path(named)).is_dir():
+        return tree
     holding = [one for one in repositories if one.scope.holds(memory.scope) and isinstance(one.data.get("root"), str)]
     if not holding:
         return None

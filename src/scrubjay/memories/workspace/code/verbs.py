@@ -18,7 +18,7 @@ from scrubjay.memories.workspace.repository import repository_of
 from scrubjay.memories.workspace.room import Room
 from scrubjay.model import Json, Mode, Remembered, Where
 from scrubjay.model.checks import check_name, check_whole
-from scrubjay.model.citations import CITES, CODE_KIND, CheckedCitation
+from scrubjay.model.citations import CITED_FROM, CITES, CODE_KIND, CheckedCitation
 from scrubjay.model.code import CodeHit, CodeHits, IngestReport, RelevantFiles, SecretScan
 from scrubjay.read.narrow import Narrow, places
 from scrubjay.write.prepare import Told
@@ -108,8 +108,10 @@ class Code(Room):
         root = repo_path if repo_path is not None else await trees_of(self._core).root(self._core.scoped(where))
         if root is None:
             raise InvalidInput("repo_path is missing, and the scope does not hold just one repository: name it")
-        found = await asyncio.to_thread(cited, list(cites), repository_of(root), self._core.parts.redactor)
-        told["data"] = {**(told.get("data") or {}), CITES: [one.data for one in found]}
+        repository = repository_of(root)
+        found = await asyncio.to_thread(cited, list(cites), repository, self._core.parts.redactor)
+        named: dict[str, Json] = {CITED_FROM: str(repository.root)} if repo_path is not None else {}
+        told["data"] = {**(told.get("data") or {}), CITES: [one.data for one in found], **named}
         return await self._core.remember(content, **told)
 
     async def check(self, id: Id, **where: Unpack[Where]) -> tuple[CheckedCitation, ...]:
