@@ -24,7 +24,7 @@ from scrubjay.model import (
     scope_of,
 )
 from scrubjay.model.access import Caller
-from scrubjay.model.checks import check_flag, check_fraction, check_several, check_whole, in_utc
+from scrubjay.model.checks import check_flag, check_fraction, check_handler, check_several, check_whole, in_utc
 from scrubjay.model.context import SHAPE_KEY, SHAPE_KIND, ContextShape, Form, Section, shape_from
 from scrubjay.model.query import check_listed
 from scrubjay.parts import Parts
@@ -269,7 +269,7 @@ class Core:
             vectors=await self.parts.stores.vectors.count(active) if active is not None else 0,
             generations=tuple(generations),
             bytes_on_disk=self.parts.bytes_on_disk(),
-            texts=self.parts.index.counts(),
+            texts=self.parts.index.models.counts(),
             **self.parts.names,
         )
 
@@ -299,6 +299,7 @@ class Core:
         Names are `memory.stored`, `memory.*` or `*`. With Redis configured, events of other processes come too. One may
         be lost, and a handler that fails is logged: what has to be true belongs in the stores. Needs no `await`.
         """
+        check_handler(handler)
         return self.parts.events.subscribe(name, handler, scope=self.scoped(where))
 
     @property

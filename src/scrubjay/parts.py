@@ -62,10 +62,10 @@ class Parts:
     uses: Uses = field(init=False)
 
     def __post_init__(self) -> None:
-        records = self.stores.records
-        writer = Writer(records=records, index=self.index, redactor=self.redactor, events=self.events, clock=self.clock)
+        stores = self.stores
+        writer = Writer(stores=stores, index=self.index, redactor=self.redactor, events=self.events, clock=self.clock)
         object.__setattr__(self, "writer", writer)
-        object.__setattr__(self, "uses", Uses(records, self.clock))
+        object.__setattr__(self, "uses", Uses(stores.records, self.clock))
 
     @property
     def serving(self) -> AskServing | None:

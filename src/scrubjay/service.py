@@ -68,7 +68,7 @@ class Scrubjay(Core):
         self.parts.is_open.set()
         # What this process knows of the stores may be changed by another one.
         self.parts.events.subscribe("generation.switched", lambda _event: self.parts.index.look_again())
-        self.parts.events.subscribe("memory.purged", lambda _event: self.parts.index.clear())
+        self.parts.events.subscribe("memory.purged", lambda _event: self.parts.index.models.clear())
         self.parts.later.open()
         if self._runner is not None:
             self._runner.start()
@@ -86,7 +86,7 @@ class Scrubjay(Core):
         # While the memory is open still: a handler may want to read what it was told of.
         await self.parts.events.shut()
         self.parts.is_open.clear()
-        await self.parts.index.shut()
+        await self.parts.index.models.shut()
         if self.parts.chat is not None:
             await self.parts.chat.shut()
         await self.parts.working.shut()

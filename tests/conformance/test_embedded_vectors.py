@@ -148,7 +148,7 @@ async def main():
 asyncio.run(main())
 """
     done = await asyncio.to_thread(
-        subprocess.run, [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+        subprocess.run, [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=180
     )
     removed, added = done.stdout.split()
     assert removed == str(mine.id)

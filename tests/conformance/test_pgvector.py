@@ -162,7 +162,7 @@ async def test_graphs_find_what_is_near_with_and_without_filters(opened, url):
     for asked in filters:
         assert await recall(engine, entries, questions, asked) >= 0.95, asked
     scans = "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname LIKE '%_near_%'"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         # Connections tell their statistics within a second or so. The first four filters are wide.
         while await asked_of(url, scans) != 4 * len(questions):  # noqa: ASYNC110 -- the server's to tell
             await asyncio.sleep(0.1)
@@ -239,7 +239,7 @@ async def test_shutting_stops_a_build_and_dropping_does_not_wait_for_one(opened,
     try:
         await holding.wait()
         await found(builder, directions(1)[0])
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not await graphs_of(url):  # noqa: ASYNC110 -- the server's to tell
                 await asyncio.sleep(0.05)
             await writer.drop(1)

@@ -345,6 +345,8 @@ async def test_master_keys_are_exchanged_while_others_go_on(place, tmp_path, mon
             assert [one.content for one in await new.for_tenant("other").list()] == ["Theirs"]
 
 
+# A write has a second of the real clock from its sealing to the disk: on a machine that stands still, it keeps its key.
+@pytest.mark.flaky(reruns=2)
 async def test_data_keys_are_exchanged_while_others_write(place, tmp_path):
     options, _ = place
     async with memory(tmp_path, **options) as one, memory(tmp_path, **options) as other:

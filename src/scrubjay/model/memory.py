@@ -1,8 +1,8 @@
 """A memory: what, where and when. One value serves all five memories; a kind is only a word in it."""
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2b
@@ -186,3 +186,17 @@ class Memory:
         content = self.content if len(self.content) <= 60 else f"{self.content[:59]}…"
         key = f" {self.key}" if self.key else ""
         return f"<Memory {self.id} {self.kind}{key} {content!r} ({self.scope})>"
+
+
+_FIELDS: Final = tuple(getattr(Memory, one.name).__set__ for one in fields(Memory))
+
+
+def as_stored(values: Sequence[object]) -> Memory:
+    """The memory of these values, one for each field in their order, from a store that checked them when it took them.
+
+    Recall looks at a hundred memories for every ten that it returns: to check each of them again would be most of it.
+    """
+    memory = object.__new__(Memory)
+    for put, value in zip(_FIELDS, values, strict=True):
+        put(memory, value)
+    return memory

@@ -48,7 +48,8 @@ class Scope:
         if self.tenant is None:
             raise InvalidInput("tenant is None: name one, or leave it out")
         for name in SCOPE_NAMES:
-            check_name(name, getattr(self, name))
+            if (value := getattr(self, name)) is not None:
+                check_name(name, value)
 
     def holds(self, other: "Scope") -> bool:
         """Whether `other` lies inside: all that this scope names, `other` names alike."""

@@ -20,9 +20,20 @@ STOP_WORDS: Final = frozenset(
 _WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)?|_", re.UNICODE)
 _CHUNK: Final = re.compile(r"\w[\w.\-]*\w|\w", re.UNICODE)
 _HUMPS: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])")
-_PLAIN: Final = re.compile(r"[a-z0-9]+")
-_IDENTIFIER: Final = re.compile(r"\w[._\-]+\w|_|[a-z0-9][A-Z]|[A-Z]{2}[a-z]|[A-Za-z]\d|\d[A-Za-z]", re.ASCII)
-"""What plain ASCII prose does not have. Without any of it, splitting is all there is to do."""
+_ASCII: Final = [chr(code) for code in range(128)]
+_PLAIN: Final = "".join(sign.lower() if sign.isalnum() else " " for sign in _ASCII).encode().ljust(256)
+"""ASCII in lower case, with a space for whatever is part of no word."""
+
+_SHAPE: Final = (
+    "".join(
+        "a" if sign.islower() else "A" if sign.isupper() else "0" if sign.isdigit() else "." if sign in "._-" else " "
+        for sign in _ASCII
+    )
+    .encode()
+    .ljust(256)
+)
+_SEAMS: Final = (b"a0", b"A0", b"0a", b"0A", b"aA", b"AAa", b".a", b".A", b".0")
+"""Where an identifier has parts, by its shape. ASCII prose without any of these needs no more than to be split."""
 
 _NO_SPACES: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f\uac00-\ud7af]+")
 
@@ -33,21 +44,28 @@ def words_of(text: str) -> list[str]:
     An identifier gives itself and its parts (`getUserName`, `snake_case`, `os.path`, `kebab-case`), and a run of a
     script that writes no spaces gives its pairs of characters.
     """
-    if text.isascii() and not _IDENTIFIER.search(text):
-        return _PLAIN.findall(text.lower())
-    words: list[str] = []
-    if not text.isascii():
+    if text.isascii():
+        raw = text.encode()
+        if not any(map(raw.translate(_SHAPE).__contains__, _SEAMS)):
+            return raw.translate(_PLAIN).decode().split()
+    else:
         text = _NO_SPACES.sub(_pairs, unicodedata.normalize("NFKC", text))
-    for chunk in _CHUNK.findall(text):
-        if chunk.isalpha() and (chunk.islower() or chunk.istitle() or chunk.isupper()):
-            words.append(_fold(chunk))
-            continue
-        parts = [part for piece in _WORD.findall(chunk) if piece != "_" for part in _HUMPS.split(piece)]
-        folded = [_fold(part) for part in parts]
-        words += folded
-        if len(folded) > 1:
-            words.append("".join(folded))
+    words: list[str] = []
+    for token in text.split():
+        if token.isalpha() and (token.islower() or token.istitle() or token.isupper()):
+            words.append(_fold(token))
+        else:
+            words += [word for chunk in _CHUNK.findall(token) for word in _parts(chunk)]
     return words
+
+
+def _parts(chunk: str) -> list[str]:
+    """The parts of an identifier, and all of it when there are several."""
+    if chunk.isalpha() and (chunk.islower() or chunk.istitle() or chunk.isupper()):
+        return [_fold(chunk)]
+    parts = [part for piece in _WORD.findall(chunk) if piece != "_" for part in _HUMPS.split(piece)]
+    folded = [_fold(part) for part in parts]
+    return [*folded, "".join(folded)] if len(folded) > 1 else folded
 
 
 def words_of_memory(memory: Memory) -> list[str]:

@@ -21,11 +21,12 @@ from scrubjay.ports.indexes import (
     Vectors,
 )
 from scrubjay.ports.inspected import Inspected
+from scrubjay.ports.joint import Ahead, Joint
 from scrubjay.ports.leases import Lease, Leases
 from scrubjay.ports.models import Calibrated, Chat, Embedder, Matrix, Redactor, Remembering, SharedVectors, Tokens
 from scrubjay.ports.portable import Outline, Piece, Portable, PortableVectors, Still, WholeBlob, WholeSession
 from scrubjay.ports.records import Counts, Decide, Decision, Known, Records
-from scrubjay.ports.stores import Clock, Serving, Stores
+from scrubjay.ports.stores import Clock, Serving, Stores, Together
 from scrubjay.ports.telemetry import Stage, Watcher, stage, watch
 from scrubjay.ports.trees import Trees
 from scrubjay.ports.upkeep import Stirred, Upkeep, Weight, Works
@@ -36,6 +37,7 @@ __all__ = [
     "SILENT",
     "UNSURE",
     "WORDS_ONLY",
+    "Ahead",
     "Blob",
     "Blobs",
     "Calibrated",
@@ -56,6 +58,7 @@ __all__ = [
     "Guarded",
     "Handler",
     "Inspected",
+    "Joint",
     "Keeping",
     "Known",
     "Lease",
@@ -82,6 +85,7 @@ __all__ = [
     "Stirred",
     "Stores",
     "Texts",
+    "Together",
     "Tokens",
     "Trees",
     "Upkeep",

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, runtime_checkable
 from uuid import UUID
 
-from scrubjay.model import Filter, Generation, GenerationState, Identity, Scope
+from scrubjay.model import Filter, Generation, GenerationState, Identity, Memory, Scope
 
 if TYPE_CHECKING:
     from scrubjay.ports.models import Matrix
@@ -68,9 +68,10 @@ class Generations(Protocol):
         """Note that every memory whose mark was doubted has been looked at."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+class Match(NamedTuple):
     """A memory that an index found."""
+
+    # A tuple, for two hundred are made for every question, several times as fast as a frozen dataclass.
 
     id: UUID
     score: float
@@ -78,6 +79,8 @@ class Match:
     start: int = 0
     stop: int | None = None
     """The part of the content that was found; a stop of None means all of it."""
+    alone: bool = False
+    """Whether the index knows that it stands in no session, so that no other memory bears on it."""
 
 
 class Texts(Protocol):
@@ -109,6 +112,23 @@ class Entry:
     spans: tuple[tuple[int, int], ...]
     vectors: "Matrix" = field(hash=False, compare=False)
     """One row for each span, of unit length."""
+
+    @classmethod
+    def of(cls, memory: Memory, spans: tuple[tuple[int, int], ...], vectors: "Matrix") -> "Entry":
+        """The entry of a memory that is cut like this."""
+        until = memory.valid_to
+        if until is None or (memory.expires_at is not None and memory.expires_at < until):
+            until = memory.expires_at
+        return cls(
+            id=memory.id,
+            scope=memory.scope,
+            kind=memory.kind,
+            live=memory.superseded_at is None,
+            since=memory.valid_from,
+            until=until,
+            spans=spans,
+            vectors=vectors,
+        )
 
 
 class Vectors(Protocol):

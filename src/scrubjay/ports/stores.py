@@ -1,16 +1,19 @@
 """What one memory is made of."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from scrubjay.model import Generation
 from scrubjay.ports.blobs import Blobs
 from scrubjay.ports.encryption import Vault
 from scrubjay.ports.indexes import Generations, Texts, Vectors
+from scrubjay.ports.joint import Joint
 from scrubjay.ports.models import Embedder
 from scrubjay.ports.records import Records
+
+T = TypeVar("T")
 
 Clock: TypeAlias = Callable[[], datetime]
 """Tells the time, aware and in UTC."""
@@ -28,6 +31,16 @@ class Serving:
     """Whether it stands in for the configured model, which cannot answer; it has vectors of a part of the memories."""
 
 
+class Together(Protocol):
+    """How several reads are made at once, by stores that are in one place: waiting once, and seeing one state of it."""
+
+    async def __call__(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run the coroutine and return its answer. It awaits reads of these stores and nothing else.
+
+        It may run on another thread, and is started over when the stores ask for that.
+        """
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stores:
     """The stores that one memory is made of. One object may serve as several of them."""
@@ -39,3 +52,7 @@ class Stores:
     blobs: Blobs
     vault: Vault | None = None
     """Who holds the keys of what is encrypted; None where nothing can be."""
+    joint: Joint | None = None
+    """Who writes records together with their vectors; None where these are not in one place."""
+    together: Together | None = None
+    """For records, texts and vectors that are in one place; None when each is better asked by itself."""

@@ -8,7 +8,7 @@ forget       tenant, purge; at its end memories
 append       tenant; at its end messages
 consolidate  step; at its end done, failed, skipped
 retrieve, hydrate, rerank            the stages of a recall
-words, meaning                       the indexes that are asked at the same time
+words, meaning                       the indexes that are asked; words also before, while the question is embedded
 index                                what follows a write
 embed        texts, question; at its end remembered, shared, embedded: where their vectors came from
 store        store, operation: one call of a store, be it a database, a vector engine or Redis
@@ -68,13 +68,16 @@ class Stage:
 
 
 class Watcher(Protocol):
-    """Somebody who wants to know what this process does. It answers at once, and never raises."""
+    """Somebody who wants to know what this process does. It answers at once, and never raises.
+
+    Stages begin and end on any thread, several at the same time.
+    """
 
     def began(self, stage: Stage) -> object:
         """Take note that a stage begins. What is returned is handed back at its end."""
 
     def ended(self, stage: Stage, state: object) -> None:
-        """Take note of how it went. Called in the same task, also when it ended with an error."""
+        """Take note of how it went. Called in the same context, also when it ended with an error."""
 
 
 class _Unwatched(Stage):

@@ -26,6 +26,7 @@ class Encryption:
     def stores(self, stores: Stores) -> Stores:
         """The same stores; what is encrypted in them is sealed on its way in and opened on its way out."""
         from scrubjay.backends.encryption.blobs import EncryptedBlobs
+        from scrubjay.backends.encryption.joint import EncryptedJoint
         from scrubjay.backends.encryption.records import EncryptedRecords
         from scrubjay.backends.encryption.rotation import Locksmith
         from scrubjay.backends.encryption.texts import EncryptedTexts
@@ -39,6 +40,9 @@ class Encryption:
             vectors=stores.vectors,
             blobs=EncryptedBlobs(stores.blobs, self.vault),
             vault=Locksmith(self.vault, SqlResealed(self.database)),
+            joint=EncryptedJoint(stores.joint, records) if stores.joint is not None else None,
+            # Opening what is sealed takes its time, and has threads of its own for that.
+            together=stores.together if not self.vault.masters else None,
         )
 
     def working(self, working: Working) -> Working:

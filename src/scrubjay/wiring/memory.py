@@ -20,6 +20,7 @@ from scrubjay.model.working import Limits
 from scrubjay.model.workspace import WORKSPACE_KINDS
 from scrubjay.ports import Chat, Embedder, Events, Inspected, Probe, SharedVectors, Stores, Vectors, Working, Works
 from scrubjay.ports.access import AccessStores
+from scrubjay.ports.joint import Joint
 from scrubjay.service import Scrubjay
 from scrubjay.settings import Settings, read_settings
 from scrubjay.sync import SyncScrubjay
@@ -75,6 +76,9 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
         texts=SqlTexts(database),
         vectors=vectors,
         blobs=SqlBlobs(database),
+        joint=joint_of(settings.vectors, database),
+        # On a server, asking for words and for meaning at the same time is quicker than one after the other.
+        together=database.together if database.path is not None and settings.vectors == "embedded" else None,
     )
     stores = encryption.stores(plain)
     events = _events(redis)
@@ -149,6 +153,15 @@ def vectors_of(url: str, database: "Database", *, key: str = "") -> Vectors:
             raise Misconfigured(f"SCRUBJAY_VECTORS is {url!r}: use {known}")
 
 
+def joint_of(url: str, database: "Database") -> Joint | None:
+    """Who writes records and vectors at once; None where they do not lie in one file."""
+    if url != "embedded" or database.path is None:
+        return None
+    from scrubjay.backends.sql.joint import SqliteJoint
+
+    return SqliteJoint(database)
+
+
 def _beside(database: "Database") -> Path | None:
     """The folder for a vector engine that has files of its own; None where the records are not in a file."""
     path = database.path
@@ -198,6 +211,7 @@ def _access(settings: Settings, database: "Database", redis: "RedisConnection | 
         keys=SqlKeys(database),
         audit=SqlAudit(database),
         answers=SqlAnswers(database),
+        audit_for=timedelta(days=settings.audit_days) if settings.audit_days else None,
         allowances=MovingWindows(settings.limits, redis),
     )
 

@@ -15,9 +15,11 @@ BATCH: Final = 100
 
 def stored(done: Sequence[Remembered], at: datetime) -> list[Event]:
     """What a write changed. Nothing is said of what was known already."""
+    outcomes = {one.outcome for one in done}
     return [
         event
         for outcome in ("stored", "superseded")
+        if outcome in outcomes
         for event in _events("memory.stored", [one.memory for one in done if one.outcome == outcome], at, outcome)
     ]
 

@@ -87,7 +87,7 @@ async def purge(
     everything = [*family, *derived]
     gone = await stores.records.get(tenant, everything)
     with stage("forget", tenant=scope.tenant, purge=True, memories=len(gone)):
-        await index.forget(gone)
+        await index.models.forget(gone)
         await stores.records.mark(everything, None)
         await stores.vectors.remove(everything)
         await stores.blobs.release(tenant, everything)

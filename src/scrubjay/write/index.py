@@ -1,8 +1,9 @@
-"""Keep the vector index in step with the records: inline after a write, and later for what had to wait.
+"""Keep the vector index in step with the records: with a write or right after it, and later for what had to wait.
 
-The mark on a record is the outbox. A write leaves it empty; it is set once the vectors are stored, so whatever fails or
-is killed in between is found again by `drain`. A generation is all vectors of one model: a new model builds its own
-beside the active one, and takes over when it is complete.
+The mark on a record is the outbox. Where vectors lie beside the records, it is written with them. Elsewhere a write
+leaves it empty, and it is set once the vectors are stored, so whatever fails or is killed in between is found again by
+`drain`. A generation is all vectors of one model: a new model builds its own beside the active one, and takes over when
+it is complete.
 """
 
 import asyncio
@@ -13,16 +14,17 @@ from contextlib import contextmanager
 from typing import Final, TypeAlias
 from uuid import UUID
 
-from scrubjay.errors import Conflict, EmbedderUnavailable, Misconfigured, Unavailable
+from scrubjay.errors import Conflict, EmbedderUnavailable, Unavailable
 from scrubjay.logs import logger
 from scrubjay.model import Generation, GenerationState, Identity, Memory
-from scrubjay.ports import Clock, Embedder, Events, PortableVectors, Remembering, Serving, Stores
+from scrubjay.ports import Ahead, Clock, Embedder, Entry, Events, PortableVectors, Serving, Stores
 from scrubjay.ports.indexes import SILENT, UNSURE, WORDS_ONLY
 from scrubjay.write.announce import switched
-from scrubjay.write.embed import embed, entry, parts_of
+from scrubjay.write.embed import embed, embed_parts
 from scrubjay.write.fallback import Fallbacks
 from scrubjay.write.keeper import Keeper
 from scrubjay.write.mirror import lend
+from scrubjay.write.models import Models
 from scrubjay.write.quiet import Quiet
 
 log = logger("index")
@@ -32,6 +34,9 @@ BATCH: Final = 256
 
 _FRESH_SECONDS: Final = 2.0
 """How long a process trusts what it knows about generations before it looks again."""
+
+_QUICK_SECONDS: Final = 0.001
+"""A model that takes longer for a text is asked only for those that are not stored yet: to find out takes less."""
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with how many are done and how many there are in all."""
@@ -54,15 +59,17 @@ class Index:
         fallbacks: Sequence[Embedder] = (),
     ) -> None:
         self._fallbacks = Fallbacks(fallbacks, stores=stores, clock=clock)
+        self.models = Models(embedder, fallbacks=self._fallbacks, reopen=reopen)
+        """All models that this process has opened."""
         self._keeper = Keeper(stores=stores, engine=engine, clock=clock)
         self._records = stores.records
         self._generations = stores.generations
         self._vectors = stores.vectors
+        self._joint = stores.joint
         self._embedder = embedder
-        self._reopen = reopen
+        self._is_slow = True
         self._events = events
         self._clock = clock
-        self._older: dict[Identity, Embedder | None] = {}
         self._looked = float("-inf")
         self._serving: Serving | None = None
         self._building: Generation | None = None
@@ -144,7 +151,7 @@ class Index:
                 mine = await self._generations.add(identity, state=state, at=self._clock())
                 known = await self._generations.generations()
                 active = next(one for one in known if one.state == "active")
-            embedder = self._embedder if active.identity == identity else self._opened(active.identity)
+            embedder = self._embedder if active.identity == identity else self.models.opened(active.identity)
             await self._keeper.look(active.number)
             self._serving = self._answering(active, embedder)
             # A generation that was active before is not built again by itself: two processes with different models
@@ -174,26 +181,38 @@ class Index:
         await self._look(again=True)
         return held
 
-    def _opened(self, identity: Identity) -> Embedder | None:
-        if (fallback := self._fallbacks.opened(identity)) is not None:
-            return fallback
-        if identity not in self._older:
-            try:
-                self._older[identity] = self._reopen(identity)
-            except Misconfigured as error:
-                log.warning("older model cannot be opened", model=str(identity), error=str(error))
-                self._older[identity] = None
-        return self._older[identity]
+    async def ahead(self, drafts: Sequence[Memory]) -> Ahead | None:
+        """What the index needs of these before they are stored; None when they are to be added after that.
 
-    async def add(self, memories: Sequence[Memory]) -> bool:
+        Raises EmbedderUnavailable when the model cannot answer.
+        """
+        if self._joint is None or self._embedder is None or (own := await self._own()) is None:
+            return None
+        loud, marks = self.quiet.told_apart(drafts)
+        if self._is_slow:
+            fresh = await self._joint.unknown(loud)
+            loud = [draft for draft in loud if draft.id in fresh]
+        began = time.perf_counter()
+        found = await embed_parts(loud, own.embedder)
+        if loud:
+            self._is_slow = time.perf_counter() - began > _QUICK_SECONDS * len(loud)
+        number = own.generation.number
+        parts = dict(zip((draft.id for draft in loud), found, strict=True))
+        return Ahead(generation=number, parts=parts, marks=dict.fromkeys(parts, number) | marks)
+
+    async def add(self, memories: Sequence[Memory], *, refused: EmbedderUnavailable | None = None) -> bool:
         """Index these now. False when the model or the engine cannot answer: they keep waiting, marked as such.
 
-        Meanwhile a fallback model, if there is one, finds them by meaning.
+        Meanwhile a fallback model, if there is one, finds them by meaning. With `refused`, which is what the model has
+        just raised, it is not asked again.
         """
         memories = [memory for memory in memories if memory.generation != SILENT]
         if self._embedder is None or not memories:
             return True
         try:
+            if refused is not None:
+                await self._with_vectors(memories)
+                raise refused
             own = await self._own()
             if own is None:
                 return False
@@ -300,7 +319,7 @@ class Index:
         if target is None:
             return 0
         mine = target.identity == self._embedder.identity
-        embedder = self._embedder if mine else self._opened(target.identity)
+        embedder = self._embedder if mine else self.models.opened(target.identity)
         if embedder is None:
             return 0
         total, done = await self._records.backlog(target.number), 0
@@ -339,7 +358,7 @@ class Index:
             return set()
         by_id = {memory.id: memory for memory in doubted}
         stored = await self._vectors.entries(generation, list(by_id))
-        await self._vectors.upsert(generation, [entry(by_id[one.id], one.spans, one.vectors) for one in stored])
+        await self._vectors.upsert(generation, [Entry.of(by_id[one.id], one.spans, one.vectors) for one in stored])
         return {one.id for one in stored}
 
     async def rollback(self) -> Generation:
@@ -371,29 +390,3 @@ class Index:
             await self._generations.drop(one.number)
         await self._look(again=True)
         return gone
-
-    async def forget(self, memories: Sequence[Memory]) -> None:
-        """Let no model, nor what models share, remember the texts of these. Raises StoreUnavailable."""
-        for embedder in self._models():
-            if isinstance(embedder, Remembering):
-                await embedder.forget(parts_of(memories, embedder)[1])
-
-    def counts(self) -> dict[str, int]:
-        """How many texts the models remembered, found among what is shared, and embedded; empty when nobody counts."""
-        counted = [model.counts for model in self._models() if isinstance(model, Remembering)]
-        return {name: sum(one[name] for one in counted) for name in (counted[0] if counted else ())}
-
-    def clear(self) -> None:
-        """Let no model remember any text in this process, since somewhere a memory was purged."""
-        for embedder in self._models():
-            if isinstance(embedder, Remembering):
-                embedder.clear()
-
-    def _models(self) -> list[Embedder]:
-        models = (self._embedder, *self._fallbacks.embedders, *self._older.values())
-        return [model for model in models if model is not None]
-
-    async def shut(self) -> None:
-        """Let go of every model."""
-        for embedder in self._models():
-            await embedder.shut()

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from scrubjay.model import Memory
-from scrubjay.ports import Vectors
+from scrubjay.ports import Entry, Vectors
 from scrubjay.ports.mirror import Mirrored
-from scrubjay.write.embed import entry
 
 
 async def lend(vectors: Vectors, generation: int, lacking: Sequence[Memory]) -> list[Memory]:
@@ -18,7 +17,7 @@ async def lend(vectors: Vectors, generation: int, lacking: Sequence[Memory]) -> 
         return list(lacking)
     by_id = {memory.id: memory for memory in lacking}
     held = await vectors.mirror.entries(generation, list(by_id))
-    renewed = [entry(by_id[one.id], one.spans, one.vectors) for one in held]
+    renewed = [Entry.of(by_id[one.id], one.spans, one.vectors) for one in held]
     # Entries are equal when all but their vectors is.
     if stale := [new for old, new in zip(held, renewed, strict=True) if new != old]:
         await vectors.mirror.upsert(generation, stale)

@@ -85,25 +85,27 @@ def telling_of(item: object) -> Telling:
 def prepare(telling: Telling, scope: Scope, *, now: datetime, redactor: Redactor | None) -> Memory:
     """Build the memory. Secrets are taken out first, so that nothing later sees them."""
     told: dict[str, Any] = {name: value for name, value in telling.items() if value is not None}
-    told["data"] = _data(told.get("data", {}))
+    data = told["data"] = _data(told["data"]) if "data" in told else {}
     found: tuple[str, ...] = ()
     if redactor is not None:
-        clean, found = redacted(redactor, {name: told[name] for name in _TEXTS if name in told})
+        clean, found = redacted(redactor, {name: told[name] for name in _TEXTS if told.get(name)})
         told |= clean
-    own = {name: told.pop(name) for name in PLACE_NAMES if name in told}
-    place = Scope(**{**_named(scope), **own}) if own else scope
+        data = told["data"]
+    place = scope
+    if not told.keys().isdisjoint(PLACE_NAMES):
+        place = Scope(**{**_named(scope), **{name: told[name] for name in PLACE_NAMES if name in told}})
     return Memory(
         id=id_of(told["id"], scope.tenant) if "id" in told else new_id(),
         kind=told.get("kind", DEFAULT_KIND),
         content=told.get("content", ""),
         key=told.get("key"),
-        data=told["data"],
+        data=data,
         importance=told.get("importance", 0.5),
         trust=_trust(told.get("trust", Trust.TOLD)),
         source=told.get("source"),
         author=told.get("author"),
         reason=told.get("reason"),
-        derived_from=_sources(told.get("derived_from", ()), scope.tenant),
+        derived_from=_sources(told["derived_from"], scope.tenant) if "derived_from" in told else (),
         redacted=found,
         encrypted=told.get("encrypt", False),
         scope=place,
@@ -131,6 +133,8 @@ def _sources(value: Iterable[UUID | str], tenant: str) -> tuple[UUID, ...]:
 
 
 def _trust(value: object) -> Trust:
+    if isinstance(value, Trust):
+        return value
     if not isinstance(value, str) or value not in list(Trust):
         raise InvalidInput(f"trust is {shown(value)}: use one of {', '.join(Trust)}")
     return Trust(value)

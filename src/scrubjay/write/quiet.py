@@ -30,6 +30,21 @@ class Quiet:
         is_hidden = self.hidden is not None and self.hidden(memory)
         return WORDS_ONLY if is_hidden or memory.kind in self.kinds else None
 
+    def told_apart(self, drafts: Sequence[Memory]) -> tuple[list[Memory], dict[UUID, int]]:
+        """The drafts that are to have vectors, and the marks of those that are not.
+
+        One that is made from others, or may replace one, is left out of both where memories are hidden: only storing it
+        tells whether it is.
+        """
+        loud: list[Memory] = []
+        marks: dict[UUID, int] = {}
+        for draft in drafts:
+            if (mark := self.mark_of(draft)) is not None:
+                marks[draft.id] = mark
+            elif self.hidden is None or not (draft.derived_from or draft.key):
+                loud.append(draft)
+        return loud, marks
+
     def loud(self, memories: Sequence[Memory]) -> list[Memory]:
         """Those that are to have vectors."""
         return [memory for memory in memories if self.mark_of(memory) is None]

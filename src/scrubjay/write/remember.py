@@ -1,16 +1,18 @@
 """The write path, from what was told to what is stored and indexed."""
 
-from collections.abc import Callable, Sequence
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 from uuid import UUID
 
-from scrubjay.errors import InvalidInput, ScrubjayError
+from scrubjay.errors import EmbedderUnavailable, InvalidInput, ScrubjayError
 from scrubjay.model import Memory, Remembered, Scope, Trust
 from scrubjay.model.access import Bounds
-from scrubjay.ports import Clock, Decide, Decision, Events, Known, Records, Redactor, stage
+from scrubjay.ports import Ahead, Clock, Decide, Decision, Events, Known, Redactor, Stores, stage
 from scrubjay.write.announce import stored
 from scrubjay.write.index import Index
 from scrubjay.write.prepare import Telling, prepare, telling_of
@@ -19,14 +21,20 @@ from scrubjay.write.reconcile import correct, reconcile
 BATCH: Final = 1_000
 """Memories written in one transaction: others can write in between, and the model gets enough to sort by length."""
 
+Made: TypeAlias = Ahead | EmbedderUnavailable | None
+"""What the index needs of drafts, why it could not be made, or None where it is made after they are stored."""
+
+Batch: TypeAlias = tuple[Sequence[Memory], Awaitable[Made]]
+
 
 class Writer:
-    """Writes memories: redact → prepare → reconcile → store → embed → index, and then says so."""
+    """Writes memories: redact → prepare → embed → reconcile → store → index, and then says so."""
 
     def __init__(
-        self, *, records: Records, index: Index, redactor: Redactor | None, events: Events, clock: Clock
+        self, *, stores: Stores, index: Index, redactor: Redactor | None, events: Events, clock: Clock
     ) -> None:
-        self._records = records
+        self._records = stores.records
+        self._joint = stores.joint
         self._index = index
         self._redactor = redactor
         self._events = events
@@ -44,12 +52,43 @@ class Writer:
     ) -> list[Remembered]:
         """Store what was told. Everything is checked before the first of it is written."""
         drafts = await self.drafts(items, scope)
-        done: list[Remembered] = []
-        for start in range(0, len(drafts), BATCH):
-            done += await self.write(drafts[start : start + BATCH], reconcile)
+        if len(drafts) == 1:  # The commonest call, which needs nothing of what batches need.
+            done = await self._write(drafts, reconcile, self._made(drafts))
             if progress is not None:
-                progress(len(done))
+                progress(1)
+            return done
+        done = []
+        async with aclosing(self._in_batches(drafts)) as batches:
+            async for batch, making in batches:
+                done += await self._write(batch, reconcile, making)
+                if progress is not None:
+                    progress(len(done))
         return done
+
+    async def _in_batches(self, drafts: Sequence[Memory]) -> AsyncGenerator[Batch, None]:
+        """Each batch, and what makes its vectors. While one is being stored, those of the next are made."""
+        if len(drafts) <= BATCH:
+            if drafts:
+                yield drafts, self._made(drafts)
+            return
+        batches = [drafts[start : start + BATCH] for start in range(0, len(drafts), BATCH)]
+        following = asyncio.create_task(self._made(batches[0]))
+        try:
+            for place, batch in enumerate(batches, 1):
+                making = following
+                await asyncio.wait([making])
+                if place < len(batches):
+                    following = asyncio.create_task(self._made(batches[place]))
+                yield batch, making
+        finally:
+            following.cancel()
+
+    async def _made(self, drafts: Sequence[Memory]) -> Made:
+        """What the index needs of these before they are stored, or why the model could not make it."""
+        try:
+            return await self._index.ahead(drafts)
+        except EmbedderUnavailable as error:
+            return error
 
     async def drafts(self, items: Sequence[str | Telling], scope: Scope) -> list[Memory]:
         """What was told as memories, redacted and checked, and not yet written."""
@@ -62,8 +101,11 @@ class Writer:
         """Store these in one transaction, index what changed, and announce it."""
         for draft in drafts:
             self._bounds.check(draft.scope)
+        return await self._write(drafts, decide, self._made(drafts))
+
+    async def _write(self, drafts: Sequence[Memory], decide: Decide, making: Awaitable[Made]) -> list[Remembered]:
         with stage("remember", tenant=drafts[0].scope.tenant if drafts else None) as remembering:
-            done = await self._written(drafts, decide)
+            done = await self._written(drafts, decide, await making)
             if remembering.is_watched:
                 remembering.note(
                     ids=[str(one.memory.id) for one in done],
@@ -72,23 +114,34 @@ class Writer:
                 )
             return done
 
-    async def _written(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
+    async def _written(self, drafts: Sequence[Memory], decide: Decide, made: Made) -> list[Remembered]:
         decided: dict[UUID, Decision] = {}
+        refused = made if isinstance(made, EmbedderUnavailable) else None
+        ahead = made if isinstance(made, Ahead) else None
 
         def noting(draft: Memory, known: Known) -> Decision:
             # By draft, since the store may ask again after it lost a race, and then the last answer counts.
             decided[draft.id] = decision = decide(draft, known)
+            if ahead is not None and any(_reads_otherwise(memory, draft) for memory in decision.opens):
+                ahead.leave_out(draft.id)
             return decision
 
         with self._index.writing():
-            done = await self._records.write(drafts, noting)
+            done = await self._stored(drafts, noting, ahead)
             opened = {memory.id: memory for decision in decided.values() for memory in decision.opens}
             closed = {memory.id: memory for decision in decided.values() for memory in decision.closes}
+            indexed = ahead.marks if ahead is not None else {}
             with stage("index"):
-                await self._index.add([closed.get(memory.id, memory) for memory in opened.values()])
+                left = [closed.get(memory.id, memory) for memory in opened.values() if memory.id not in indexed]
+                await self._index.add(left, refused=refused)
                 await self._index.retire([memory for memory in closed.values() if memory.id not in opened])
         await self._events.publish(stored(done, self._clock()))
         return done
+
+    async def _stored(self, drafts: Sequence[Memory], decide: Decide, ahead: Ahead | None) -> list[Remembered]:
+        if self._joint is None or ahead is None:
+            return await self._records.write(drafts, decide)
+        return await self._joint.write(drafts, decide, ahead)
 
     async def correct(self, old: Memory, changes: Telling) -> Remembered:
         """Open a new version of a memory in place of the old one."""
@@ -136,3 +189,12 @@ class Writer:
             replace(draft, trust=Trust.least([draft.trust, *(known[source] for source in draft.derived_from)]))
             for draft in drafts
         ]
+
+
+def _reads_otherwise(memory: Memory, draft: Memory) -> bool:
+    """Whether it is the draft, but with another text for the model to read."""
+    return (
+        memory is not draft
+        and memory.id == draft.id
+        and (memory.content, memory.kind, memory.author) != (draft.content, draft.kind, draft.author)
+    )

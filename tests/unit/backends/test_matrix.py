@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrubjay.backends.sql.types import microseconds
-from scrubjay.backends.vectors.matrix import Growing, Matrix, Row, question
+from scrubjay.backends.vectors.coded import question
+from scrubjay.backends.vectors.matrix import Growing, Matrix, Row
 from scrubjay.errors import InvalidInput
 from scrubjay.model import Filter, Scope, new_id
 from scrubjay.testing import NOW
@@ -254,3 +255,27 @@ def test_a_growing_array_keeps_its_rows():
     assert growing.all.tolist() == [[place, -place] for place in range(1_000)]
     assert early.tolist() == [[place, -place] for place in range(11)]
     assert growing.size < 2 * growing.all.nbytes
+
+
+def test_a_place_that_was_asked_for_before_has_its_new_rows_and_not_its_dead_ones():
+    scopes = {1: ("", "", "", "", ""), 2: ("anna", "", "", "", ""), 3: ("ben", "", "", "", "")}
+    of_anna = Filter(scope=Scope(user="anna"))
+    memories = [new_id() for _ in range(60)]
+    rows = [a_row([1, place], id=memory, scope=place % 3 + 1) for place, memory in enumerate(memories)]
+    matrix = a_matrix(rows[:30], dimensions=2, scopes=scopes)
+    for stop in (30, 45, 60):
+        if stop > 30:
+            matrix.absorb(rows[stop - 15 : stop], since=len(matrix))
+        replaced = a_row([1, 100 + stop], id=memories[1], scope=2)
+        matrix.absorb([replaced, a_row(None, id=memories[3], scope=1)], since=len(matrix))
+        expected = {memory for place, memory in enumerate(memories[:stop]) if place % 3 in (0, 1)} - {memories[3]}
+        found = matrix.chosen(of_anna, now=AT)
+        assert {UUID(bytes=matrix.ids.all[slot].tobytes()) for slot in found} == expected
+        assert len(found) == len(expected)
+
+
+def test_a_match_says_whether_it_stands_in_a_session():
+    scopes = {1: ("anna", "", "", "", ""), 2: ("anna", "", "", "s-1", "")}
+    matrix = a_matrix([a_row([1, 0], scope=1), a_row([0, 1], scope=2)], dimensions=2, scopes=scopes)
+    found = matrix.nearest(question(np.array([1.0, 0.1])), matrix.chosen(ALL, now=AT), 2)
+    assert [match.alone for match in found] == [True, False]

@@ -151,7 +151,7 @@ async def test_all_models_are_let_go_of(stores):
     await index_of(stores, old).serving()
     index = index_of(stores, new, {old.identity: old}.get)
     await index.serving()
-    await index.shut()
+    await index.models.shut()
     assert old.was_shut
     assert new.was_shut
 

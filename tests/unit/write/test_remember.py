@@ -25,7 +25,7 @@ def writer(stores):
     index = Index(
         stores=stores, embedder=ToyEmbedder(), reopen=lambda identity: None, events=LocalEvents(), clock=Ticking()
     )
-    return Writer(records=stores.records, index=index, redactor=None, events=LocalEvents(), clock=Ticking())
+    return Writer(stores=stores, index=index, redactor=None, events=LocalEvents(), clock=Ticking())
 
 
 async def current(stores):
@@ -73,7 +73,7 @@ async def test_what_is_known_is_not_indexed_again(stores, writer):
     index = Index(
         stores=stores, embedder=Counting(), reopen=lambda identity: None, events=LocalEvents(), clock=Ticking()
     )
-    writer = Writer(records=stores.records, index=index, redactor=None, events=LocalEvents(), clock=Ticking())
+    writer = Writer(stores=stores, index=index, redactor=None, events=LocalEvents(), clock=Ticking())
     for _ in range(3):
         await writer.remember(["a", "b", "a"], a_scope())
     assert Counting.asked == 2

@@ -98,7 +98,7 @@ def test_a_megabyte_of_anything_comes_to_an_end(name):
     text = HOSTILE[name]
     began = time.process_time()
     spans = split(text, window=256, count=by_characters)
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < 30
     if text.strip():
         check(text, spans, 256, by_characters)
 

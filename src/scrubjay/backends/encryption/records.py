@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, TypeVar
+from typing import Final, TypeAlias, TypeVar
 from uuid import UUID
 
 from scrubjay.backends.encryption.ring import Ring
@@ -20,6 +20,8 @@ from scrubjay.model.sealed import SEAL, is_sealed
 from scrubjay.ports import Counts, Decide, Decision, Known, Records
 
 T = TypeVar("T")
+
+Write: TypeAlias = Callable[[Sequence[Memory], Decide], Awaitable[list[Remembered]]]
 
 _PAGE: Final = 500
 
@@ -58,6 +60,10 @@ class EncryptedRecords:
 
     async def write(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
         """Ask `decide` about each draft in turn and store what it says, all drafts or none."""
+        return await self.written(drafts, decide, self._records.write)
+
+    async def written(self, drafts: Sequence[Memory], decide: Decide, write: Write) -> list[Remembered]:
+        """The same, with what is sealed handed to somebody else to be stored."""
         marked = await self._to_encrypt(drafts)
 
         async def work(rings: Rings) -> list[Remembered]:
@@ -66,12 +72,14 @@ class EncryptedRecords:
             def deciding(draft: Memory, known: Known) -> Decision:
                 told = sealing.open(draft)
                 decision = decide(told, _opened(known, sealing))
+                if told is draft and decision.memory is draft and decision.opens == (draft,) and not decision.closes:
+                    return decision  # As nearly all are: new, and not to be encrypted.
                 # What is stored as it was told is sealed already.
                 opens = [draft if memory is told else sealing.seal_opened(memory) for memory in decision.opens]
                 return _sealed(decision, opens, sealing)
 
-            done = await self._records.write([sealing.seal(draft) for draft in marked], deciding)
-            return [replace(one, memory=sealing.open(one.memory)) for one in done]
+            done = await write([sealing.seal(draft) for draft in marked], deciding)
+            return [_told(one, sealing.open(one.memory)) for one in done]
 
         return await self._with_rings(marked, work)
 
@@ -95,9 +103,7 @@ class EncryptedRecords:
 
     async def _to_encrypt(self, drafts: Sequence[Memory]) -> list[Memory]:
         """The drafts, with those marked that have to be encrypted: asked for, of such a kind, or made from such."""
-        for name, text in [(name, getattr(draft, name)) for draft in drafts for name in ("content", "closed_because")]:
-            if text is not None and is_sealed(text):
-                raise InvalidInput(f"{name} begins with {SEAL!r}, which marks what is encrypted: begin it otherwise")
+        check_unsealed(drafts)
         rules = self._vault.rules
         marked = [_marked(draft) if rules.cover(draft.kind) else draft for draft in drafts]
         if rules.encrypt == "all":
@@ -267,6 +273,14 @@ class EncryptedRecords:
         return bool((await self._vault.ring(tenant)).keys)
 
 
+def check_unsealed(drafts: Sequence[Memory]) -> None:
+    """What is told must not look like what is encrypted."""
+    for draft in drafts:
+        for name, text in (("content", draft.content), ("closed_because", draft.closed_because)):
+            if text is not None and is_sealed(text):
+                raise InvalidInput(f"{name} begins with {SEAL!r}, which marks what is encrypted: begin it otherwise")
+
+
 def _marked(memory: Memory) -> Memory:
     return memory if memory.encrypted else replace(memory, encrypted=True)
 
@@ -275,7 +289,13 @@ def _without_data(filter: Filter) -> Filter:
     return replace(filter, data={})
 
 
+def _told(one: Remembered, opened: Memory) -> Remembered:
+    return one if opened is one.memory else replace(one, memory=opened)
+
+
 def _opened(known: Known, sealing: _Sealing) -> Known:
+    if known.same_id is None and known.same_words is None and not known.same_key:
+        return known
     return Known(
         same_id=sealing.open(known.same_id) if known.same_id is not None else None,
         same_key=tuple(map(sealing.open, known.same_key)),

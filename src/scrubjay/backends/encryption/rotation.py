@@ -22,6 +22,10 @@ from scrubjay.ports.encryption import FINGERPRINTS, Hide, KeptFile, Progress, Re
 PAGE: Final = 200
 """Rows, or keys, in one transaction: others can write in between."""
 
+ARRIVAL_SECONDS: Final = 1.0
+"""How long what was sealed may take to be stored. What takes longer keeps its old key, opens with it, and is found by
+the next rotation."""
+
 
 class Locksmith:
     """The `Vault` port: says which keys there are, and changes them."""
@@ -62,9 +66,9 @@ class Locksmith:
             return Rotated(master=master, wrapped=wrapped, added=added)
         walk = _Walk(self._vault, self._stored, hide, progress, total=await self._stored.count())
         await walk.rows()
-        if added and (left := FRESH_SECONDS - (time.monotonic() - begun)) > 0:
-            # Until then, others may still have written with the key before.
-            await asyncio.sleep(left)
+        if added:
+            # Until then, others may still seal with the key before, and what they sealed is on its way for a while.
+            await asyncio.sleep(max(0.0, FRESH_SECONDS - (time.monotonic() - begun)) + ARRIVAL_SECONDS)
             await walk.rows()
         await walk.files()
         await self._stored.settle()

@@ -18,7 +18,7 @@ from scrubjay.errors import KeyMissing, Misconfigured, StoreDamaged
 from scrubjay.logs import logger
 from scrubjay.model import Memory
 from scrubjay.model.encryption import AGENT_KINDS, Encrypt, EncryptedSearch
-from scrubjay.model.sealed import is_sealed
+from scrubjay.model.sealed import SEAL, is_sealed
 from scrubjay.ports.encryption import FINGERPRINTS, DataKeys, WrappedKey
 
 log = logger("encryption")
@@ -158,7 +158,8 @@ class KeyVault:
 
     async def opened(self, memories: Sequence[Memory]) -> list[Memory]:
         """These as they were told."""
-        tenants = {one.scope.tenant for one in memories if _needs_a_key(one)}
+        sealed = [one for one in memories if one.content.startswith(SEAL) or one.closed_because is not None]
+        tenants = {one.scope.tenant for one in sealed if _needs_a_key(one)}
         if not tenants:
             return list(memories)
 
@@ -166,7 +167,7 @@ class KeyVault:
             return [rings[one.scope.tenant].open(one) if one.scope.tenant in rings else one for one in memories]
 
         async def open_all(rings: Rings) -> list[Memory]:
-            return await asyncio.to_thread(work, rings) if len(memories) > _MANY else work(rings)
+            return await asyncio.to_thread(work, rings) if self.masters and len(memories) > _MANY else work(rings)
 
         return await self.with_rings(tenants, open_all)
 

@@ -98,4 +98,5 @@ def _best_part(entry: Entry, vector: "Matrix") -> Match:
     similarities = entry.vectors @ vector
     best = int(np.argmax(similarities))
     start, stop = entry.spans[best]
-    return Match(id=entry.id, score=float(similarities[best]), start=start, stop=stop)
+    alone = entry.scope.session is None
+    return Match(id=entry.id, score=float(similarities[best]), start=start, stop=stop, alone=alone)

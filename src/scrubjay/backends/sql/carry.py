@@ -15,7 +15,8 @@ from typing import Any, Final, TypeVar
 from sqlalchemy import Connection, Select, Table, delete, func, insert, inspect, select, text, update
 
 from scrubjay.backends.sql import access, data_keys, schema_access, schema_encryption, writing
-from scrubjay.backends.sql.database import Database, translated
+from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.faults import translated
 from scrubjay.backends.sql.generations import generation_of
 from scrubjay.backends.sql.migrate import refuse_newer, version
 from scrubjay.backends.sql.rows import Reader, rows

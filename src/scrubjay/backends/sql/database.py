@@ -3,42 +3,29 @@
 import asyncio
 import functools
 import random
-import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError, NoSuchModuleError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
 
 from scrubjay.backends.breaker import Breaker
+from scrubjay.backends.sql.engines import STATEMENT_SECONDS, connect_seconds, parsed, postgresql_engine, sqlite_engine
+from scrubjay.backends.sql.faults import Raced, translated
+from scrubjay.backends.sql.readers import Readers
+from scrubjay.backends.sql.scribe import TRIES, Scribe
 from scrubjay.backends.sql.watch import NoAnswer, Watch
-from scrubjay.errors import Closed, Misconfigured, StoreDamaged, StoreUnavailable, Unavailable
+from scrubjay.errors import Closed, StoreUnavailable, Unavailable
 from scrubjay.model import StoreHealth
 from scrubjay.ports import stage
 
 T = TypeVar("T")
-
-BUSY_MILLISECONDS: Final = 30_000
-"""How long a SQLite writer waits for another process to finish before it gives up."""
-
-TRIES: Final = 10
-"""How often a transaction that lost a race is started over."""
-
-STATEMENT_SECONDS: Final = 30
-"""How long PostgreSQL may take for one statement; a server that does not even say so is given up after twice that."""
-
-LOCK_SECONDS: Final = 10
-CONNECT_SECONDS: Final = 5
-"""How long connecting may take; `connect_timeout` in the URL says otherwise. A call that takes longer is watched."""
-
-SILENT_SECONDS: Final = 15
-"""How long a network may swallow everything before a connection counts as broken."""
 
 RESTART_SECONDS: Final = 1.0
 """How long a transaction whose connection broke before its commit is started over: a restarted server is soon back."""
@@ -49,23 +36,7 @@ MOST_PAUSE: Final = 10.0
 
 PING_SECONDS: Final = 1.0
 
-IDLE_SECONDS: Final = 60
-"""How long a transaction may do nothing: a process that was stopped in the middle of one must not block the others."""
-
-_RACES: Final = frozenset({"23505", "40001", "40P01"})  # unique violation, serialization failure, deadlock
-
 _OUTAGES: Final = ("08", "53300", "57P")  # connection trouble, too many of them, shutting down or starting
-
-_REMEDIES: Final = {
-    "sqlite": "Check that it is there and writable",
-    "postgresql": "Check that the server runs and that SCRUBJAY_RECORDS is right",
-    "57014": "Ask for less at once, or try again when the server is less busy",  # statement timeout
-    "55P03": "Another session holds it; try again",  # lock timeout
-}
-
-
-class Raced(Exception):
-    """Another writer was faster; the transaction has to start over."""
 
 
 class Database:
@@ -76,28 +47,29 @@ class Database:
     """
 
     def __init__(self, url: str, *, statement_seconds: float = STATEMENT_SECONDS) -> None:
-        self.url = _parsed(url)
+        self.url = parsed(url)
         self._patience: float | None = None
         self._watch: Watch | None = None
         self._breaker: Breaker | None = None
         self.dialect = self.url.get_backend_name()
         if self.dialect == "sqlite":
-            self._engine = _sqlite_engine(self.url, synchronous="FULL")
-            self._noting = _sqlite_engine(self.url, synchronous="NORMAL")
+            self._engine = sqlite_engine(self.url, synchronous="FULL")
             self._reading = self._engine
-            # One writer at a time per process: waiting in a queue is fair and quick, waiting on the file is neither.
-            self._writers = ThreadPoolExecutor(1, "scrubjay-write")
-            self._readers = ThreadPoolExecutor(4, "scrubjay-read")
+            self._scribe: Scribe | None = Scribe(self._engine, name=self.name)
+            self._readers: Readers | None = Readers(self._engine, name=self.name)
+            self._threads = ThreadPoolExecutor(1, "scrubjay-sql")
         else:
-            self._engine = self._noting = _postgresql_engine(self.url, statement_seconds)
+            self._engine = postgresql_engine(self.url, statement_seconds)
             # The same connections, but a transaction sees nothing that was committed after its first look.
             self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ")
             self._patience = 2 * statement_seconds
-            self._watch = Watch(self._engine, seconds=_connect_seconds(self.url), name=self.name)
+            self._watch = Watch(self._engine, seconds=connect_seconds(self.url), name=self.name)
             # One failure is enough: it has been tried again already, or has taken long.
             self._breaker = Breaker(self.name, failures=1, pause=PAUSE, most_pause=MOST_PAUSE, is_outage=_is_outage)
-            self._writers = self._readers = ThreadPoolExecutor(8, "scrubjay-sql")
+            self._scribe = self._readers = None
+            self._threads = ThreadPoolExecutor(8, "scrubjay-sql")
         self._shut = False
+        self._held = threading.local()
 
     @property
     def path(self) -> Path | None:
@@ -124,15 +96,40 @@ class Database:
     async def ping(self) -> None:
         """Return as soon as it answers. Raises StoreUnavailable when it does not, within seconds."""
         ask = functools.partial(Connection.exec_driver_sql, statement="SELECT 1")
-        await self._run(self._readers, self._reading, ask, immediate=False, doubt=PING_SECONDS)
+        await self._run(self._reading, ask, immediate=False, doubt=PING_SECONDS)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run a function that only reads, on one snapshot."""
-        return await self._run(self._readers, self._reading, work, immediate=False)
+        held: Connection | None = getattr(self._held, "connection", None)
+        if held is not None:
+            with translated(self.name):
+                return work(held)
+        if self._readers is None:
+            return await self._run(self._reading, work, immediate=False)
+        if self._shut:
+            raise Closed
+        with stage("store", store="records", operation="read"):
+            return await self._readers.read(work)
+
+    async def together(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run a coroutine that awaits nothing but reads of this database: all on one thread, and on one snapshot.
+
+        To wait for a thread takes longer than most reads do, so whoever has several to make goes there once.
+        """
+        context = copy_context()
+
+        def whole(connection: Connection) -> T:
+            self._held.connection = connection
+            try:
+                return context.run(_finished, work())
+            finally:
+                self._held.connection = None
+
+        return await self.read(whole)
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Run a function in one transaction, durable on return. It runs again when another writer was faster."""
-        return await self._run(self._writers, self._engine, work, immediate=True)
+        return await self._wrote(work)
 
     async def rework(self, work: Callable[[Connection], T]) -> T:
         """Like `write`, for what goes through the whole database: it may take as long as it takes."""
@@ -143,11 +140,19 @@ class Database:
                     connection.exec_driver_sql(f"SET LOCAL {limit} = 0")
             return work(connection)
 
-        return await self._run(self._writers, self._engine, unhurried, immediate=True, patient=True)
+        return await self._wrote(unhurried, alone=True)
 
     async def note(self, work: Callable[[Connection], T]) -> T:
         """Like `write`, for what can be derived again: on SQLite it does not wait for the disk."""
-        return await self._run(self._writers, self._noting, work, immediate=True)
+        return await self._wrote(work, durable=False)
+
+    async def _wrote(self, work: Callable[[Connection], T], *, durable: bool = True, alone: bool = False) -> T:
+        if self._scribe is None:
+            return await self._run(self._engine, work, immediate=True, patient=alone)
+        if self._shut:
+            raise Closed
+        with stage("store", store="records", operation="write"):
+            return await self._scribe.write(work, durable=durable, alone=alone)
 
     @contextmanager
     def frozen(self) -> Iterator[Connection]:
@@ -166,11 +171,8 @@ class Database:
 
     async def checkpoint(self) -> None:
         """Move SQLite's log into its file and empty it, so that nothing deleted lingers there."""
-        await asyncio.get_running_loop().run_in_executor(self._writers, self._empty_log)
-
-    def _empty_log(self) -> None:
-        with translated(self.name), closing(self._engine.raw_connection()) as connection:
-            connection.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        if self._scribe is not None:
+            await self._scribe.empty_log()
 
     async def shut(self) -> None:
         """Finish what runs, then close every connection. Safe to call twice."""
@@ -185,14 +187,15 @@ class Database:
         await closing
 
     def _close(self) -> None:
-        for executor in {self._writers, self._readers}:
-            executor.shutdown()
-        for engine in {self._engine, self._noting}:
-            engine.dispose()
+        if self._scribe is not None:
+            self._scribe.shut()
+        if self._readers is not None:
+            self._readers.shut()
+        self._threads.shutdown()
+        self._engine.dispose()
 
     async def _run(
         self,
-        executor: ThreadPoolExecutor,
         engine: Engine,
         work: Callable[[Connection], T],
         *,
@@ -206,7 +209,7 @@ class Database:
         async def call() -> T:
             given_up = threading.Event()
             transaction = functools.partial(self.transact, engine, work, immediate=immediate, given_up=given_up)
-            answer = asyncio.get_running_loop().run_in_executor(executor, transaction)
+            answer = asyncio.get_running_loop().run_in_executor(self._threads, transaction)
             if self._watch is None:
                 return await answer
             try:
@@ -263,6 +266,17 @@ class Database:
         return self._breaker is not None and _is_outage(error)
 
 
+def _finished(coroutine: Coroutine[Any, Any, T]) -> T:
+    """What a coroutine returns that never waits."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        answer: T = end.value
+        return answer
+    coroutine.close()
+    raise RuntimeError("it waits for something else than a read of this database")
+
+
 def _is_outage(error: Unavailable) -> bool:
     """Whether the server is not there, rather than busy, too slow for one statement or of another version."""
     cause = error.__cause__
@@ -271,124 +285,3 @@ def _is_outage(error: Unavailable) -> bool:
     if isinstance(cause, DBAPIError):
         return (getattr(cause.orig, "sqlstate", None) or "08").startswith(_OUTAGES)
     return isinstance(cause, NoAnswer)
-
-
-@contextmanager
-def translated(name: str) -> Iterator[None]:
-    """Turn the driver's errors into ours. `name` is the database's."""
-    try:
-        yield
-    except DBAPIError as error:
-        code = getattr(error.orig, "sqlstate", None)
-        if code in _RACES or (isinstance(error, IntegrityError) and "UNIQUE" in str(error.orig)):
-            raise Raced from error
-        message = str(error.orig).strip().splitlines()[0]
-        if isinstance(error.orig, sqlite3.DatabaseError) and ("malformed" in message or "not a database" in message):
-            raise StoreDamaged(f"{name} is damaged: {message}. Restore a backup of it") from error
-        if isinstance(error, OperationalError) or error.connection_invalidated:
-            remedy = _REMEDIES.get(code or "") or _REMEDIES[name.partition(":")[0]]
-            raise StoreUnavailable(f"{name} cannot be used: {message}. {remedy}") from error
-        raise
-    except PoolTimeout as error:
-        raise StoreUnavailable(f"{name}: all connections are in use. Try again when it is less busy") from error
-
-
-def _parsed(url: str) -> URL:
-    try:
-        parsed = make_url(url)
-        name = parsed.get_backend_name()
-    except (ArgumentError, NoSuchModuleError) as error:
-        raise Misconfigured(f"records is {url!r}: use sqlite:///FILE or postgresql://USER@HOST/DATABASE") from error
-    if name == "postgresql" or parsed.drivername == "postgres":
-        return parsed.set(drivername="postgresql+psycopg")
-    if name != "sqlite":
-        raise Misconfigured(f"records is a {name} URL: use sqlite:///FILE or postgresql://USER@HOST/DATABASE")
-    if not parsed.database or parsed.database == ":memory:":
-        raise Misconfigured("records is a SQLite database in memory: name a file, such as sqlite:////tmp/scrubjay.db")
-    return parsed.set(drivername="sqlite+pysqlite")
-
-
-def _sqlite_engine(url: URL, *, synchronous: str) -> Engine:
-    path = Path(str(url.database))
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreUnavailable(
-            f"the folder {path.parent} cannot be made: {error.strerror}. Set SCRUBJAY_HOME"
-        ) from error
-    engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": BUSY_MILLISECONDS / 1000})
-
-    @event.listens_for(engine, "connect")
-    def configure(connection: Any, _: object) -> None:  # noqa: ANN401 -- the driver's connection
-        connection.isolation_level = None  # We say BEGIN ourselves, so that a writer takes its lock at the start.
-        cursor = connection.cursor()
-        _write_ahead(cursor)
-        cursor.execute(f"PRAGMA synchronous = {synchronous}")
-        cursor.execute("PRAGMA foreign_keys = ON")
-        cursor.execute("PRAGMA secure_delete = ON")  # What is purged is overwritten, not only unlinked.
-        cursor.execute("PRAGMA temp_store = MEMORY")
-        cursor.execute("PRAGMA cache_size = -32000")
-        cursor.execute("PRAGMA mmap_size = 268435456")
-        cursor.close()
-
-    @event.listens_for(engine, "begin")
-    def begin(connection: Connection) -> None:
-        immediate = connection.get_execution_options().get("scrubjay_immediate")
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
-
-    return engine
-
-
-def _write_ahead(cursor: Any) -> None:  # noqa: ANN401 -- the driver's cursor
-    """Use a write-ahead log. The one who changes a new file to it needs it alone, and SQLite does not wait for that."""
-    until = time.monotonic() + BUSY_MILLISECONDS / 1000
-    while True:
-        try:
-            cursor.execute("PRAGMA journal_mode = WAL")
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > until:
-                raise
-            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 -- jitter, no secret
-        else:
-            return
-
-
-def _connect_seconds(url: URL) -> int:
-    given = str(url.query.get("connect_timeout", CONNECT_SECONDS))
-    if not given.isdecimal() or not 1 <= int(given) <= 600:
-        raise Misconfigured(f"connect_timeout of records is {given!r}: use whole seconds from 1 to 600")
-    return int(given)
-
-
-def _postgresql_engine(url: URL, statement_seconds: float) -> Engine:
-    options = {
-        "statement_timeout": round(statement_seconds * 1000),
-        "lock_timeout": LOCK_SECONDS * 1000,
-        "idle_in_transaction_session_timeout": IDLE_SECONDS * 1000,
-        # Tenants differ by orders of magnitude: a plan that was good for one is not kept for the next.
-        "plan_cache_mode": "force_custom_plan",
-        # Compiling a statement takes longer than running any of ours.
-        "jit": "off",
-    }
-    ours = " ".join(f"-c {name}={value}" for name, value in options.items())
-    given = url.query.get("options", "")
-    try:
-        return create_engine(
-            url.difference_update_query(["options"]),
-            pool_size=8,
-            max_overflow=0,
-            pool_pre_ping=True,
-            pool_timeout=30,
-            connect_args={
-                "connect_timeout": _connect_seconds(url),
-                "tcp_user_timeout": SILENT_SECONDS * 1000,
-                "keepalives_idle": SILENT_SECONDS,
-                "keepalives_interval": 5,
-                "keepalives_count": 3,
-                "application_name": "scrubjay",
-                # Of two that are the same the last one counts: what the URL says.
-                "options": f"{ours} {given if isinstance(given, str) else ' '.join(given)}".strip(),
-            },
-        )
-    except ModuleNotFoundError as error:
-        raise Misconfigured("PostgreSQL needs its driver: pip install 'scrubjay[postgres]'") from error

@@ -26,7 +26,7 @@ from scrubjay.backends.sql.answers import without_answers
 from scrubjay.backends.sql.conditions import conditions
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.places import admitted, among_places
-from scrubjay.backends.sql.rows import BY_ID, FOLLOWING, Reader, in_order, rows
+from scrubjay.backends.sql.rows import Reader, in_order, rows
 from scrubjay.backends.sql.schema import lineage, memories
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
 from scrubjay.ports import WORDS_ONLY, Counts, Decide
@@ -55,7 +55,7 @@ class SqlRecords:
         """Ask `decide` about each draft in turn and store what it says, in one transaction."""
         if not drafts:
             return []
-        return await self._database.write(lambda connection: writing.write(connection, self._reader, drafts, decide))
+        return await self._database.write(lambda connection: writing.write(connection, self._reader, drafts, decide)[0])
 
     async def load(self, memories_: Sequence[Memory]) -> int:
         """Store exactly these rows; one whose id is stored is left alone."""
@@ -63,10 +63,11 @@ class SqlRecords:
 
     async def get(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
         """Return those that a reader in the scope sees, in the order asked."""
-        return in_order(await self._database.read(lambda connection: self._seen(connection, scope, ids)), ids)
+        asked = list(dict.fromkeys(ids)) if len(ids) > _PAGE else ids
+        return await self._database.read(lambda connection: self._seen(connection, scope, asked))
 
     def _seen(self, connection: Connection, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
-        found = [memory for page in _pages(ids) for memory in self._reader.fetch(connection, BY_ID, {"ids": page})]
+        found = [memory for page in _pages(ids) for memory in self._reader.by_ids(connection, page)]
         return [memory for memory in found if scope.sees(memory.scope)]
 
     async def find(
@@ -164,7 +165,7 @@ class SqlRecords:
         """Return the believed memories that stand at the next position after these in their sessions, each once."""
 
         def work(connection: Connection) -> list[Memory]:
-            found = self._reader.fetch(connection, FOLLOWING, {"ids": list(dict.fromkeys(ids))})
+            found = self._reader.following(connection, list(dict.fromkeys(ids)))
             return [memory for memory in dict.fromkeys(found) if scope.sees(memory.scope)]
 
         return await self._database.read(work)

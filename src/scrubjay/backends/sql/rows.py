@@ -6,18 +6,12 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Select, bindparam, select
 
+from scrubjay.backends.sql import driver
 from scrubjay.backends.sql.places import scope_from
 from scrubjay.backends.sql.schema import memories, scopes
 from scrubjay.model import SCOPE_NAMES, Memory, Scope, Trust
 
-COLUMNS = [
-    memories.c[name]
-    for name in (
-        "scope_id", "id", "kind", "content", "key", "data", "importance", "trust", "source", "author", "reason",
-        "derived_from", "redacted", "position", "created_at", "valid_from", "valid_to", "expires_at", "superseded_at",
-        "superseded_by", "closed_because", "uses", "used_at", "generation",
-    )
-]  # fmt: skip
+COLUMNS = [memories.c[name] for name in driver.COLUMNS]
 """What `Reader.memory` takes, in its order."""
 
 _SCOPES_HELD = 100_000
@@ -54,6 +48,23 @@ class Reader:
         found = connection.execute(statement, parameters).fetchall()
         self._learn(connection, {row[0] for row in found} - self._scopes.keys())
         return [self._memory(row) for row in found]
+
+    def by_ids(self, connection: Connection, ids: Sequence[UUID]) -> list[Memory]:
+        """The memories with these ids, in the order asked, each once."""
+        if connection.dialect.name == "sqlite":
+            return self.told(connection, driver.by_ids(connection, ids))
+        return in_order(self.fetch(connection, BY_ID, {"ids": ids}), ids)
+
+    def following(self, connection: Connection, ids: Sequence[UUID]) -> list[Memory]:
+        """The believed memories at the next position after these in their sessions, as they were stored."""
+        if connection.dialect.name == "sqlite":
+            return self.told(connection, driver.following(connection, ids))
+        return self.fetch(connection, FOLLOWING, {"ids": ids})
+
+    def told(self, connection: Connection, found: Sequence[Sequence[Any]]) -> list[Memory]:
+        """The memories of these rows, which came from the driver."""
+        self._learn(connection, {row[0] for row in found} - self._scopes.keys())
+        return [driver.memory_from(row, self._scopes[row[0]]) for row in found]
 
     def _learn(self, connection: Connection, numbers: set[int]) -> None:
         if not numbers:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
@@ -33,7 +34,18 @@ def _in_utc(value: datetime | None) -> datetime | None:
 
 
 def _id_or_none(value: bytes | None) -> UUID | None:
-    return None if value is None else UUID(int=int.from_bytes(value))
+    return None if value is None else id_from(value)
+
+
+# One recall meets the same id in the index of words, in that of meaning and in the records, and next time again.
+@lru_cache(maxsize=20_000)
+def id_from(value: bytes) -> UUID:
+    """The UUID of these 16 bytes."""
+    return UUID(int=int.from_bytes(value))
+
+
+moment_from: Final = lru_cache(maxsize=20_000)(moment)
+"""The same as `moment`, which memories that were written together have in common."""
 
 
 class Instant(TypeDecorator[datetime]):

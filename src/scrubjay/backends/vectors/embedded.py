@@ -16,8 +16,9 @@ from scrubjay.backends.sql.schema import vectors
 from scrubjay.backends.sql.types import microseconds
 from scrubjay.backends.vectors import rows
 from scrubjay.backends.vectors.builder import Builder
+from scrubjay.backends.vectors.coded import Question, question
 from scrubjay.backends.vectors.graph import LEAST_SHARE, Graph
-from scrubjay.backends.vectors.matrix import Matrix, Question, Slots, question
+from scrubjay.backends.vectors.matrix import Matrix, Slots
 from scrubjay.backends.vectors.partition import Partition
 from scrubjay.backends.vectors.snapshots import Snapshots
 from scrubjay.model import Filter, Scope

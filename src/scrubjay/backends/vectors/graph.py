@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from scrubjay.backends.vectors.matrix import Matrix, Question, Slots
+from scrubjay.backends.vectors.coded import Question
+from scrubjay.backends.vectors.matrix import Matrix, Slots
 from scrubjay.model import Filter
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ class Graph:
         newer = np.concatenate((self._newer, np.arange(self._start, len(self.matrix))))
         newer = newer[self.matrix.admits(filter, newer, now=now)]
         for want in self._wants(limit, share):
-            labels = self.index.search(asked.codes[0], want, threads=1).keys.astype(np.int64)
+            labels = self.index.search(asked.coded.codes[0], want, threads=1).keys.astype(np.int64)
             slots = self._known(labels)
             slots = slots[self.matrix.admits(filter, slots, now=now)]
             if len(np.unique(self.matrix.owners.all[slots])) >= limit:

@@ -8,7 +8,6 @@ The answer is the exact one, whatever the data.
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 from uuid import UUID
 
@@ -16,8 +15,10 @@ import numpy as np
 import simsimd
 from numpy.typing import NDArray
 
+from scrubjay.backends.sql.types import id_from
+from scrubjay.backends.vectors.coded import Question, quantized
 from scrubjay.errors import InvalidInput
-from scrubjay.model import Filter
+from scrubjay.model import PLACE_NAMES, Filter
 from scrubjay.ports import Match
 
 Slots = NDArray[np.intp]
@@ -34,6 +35,13 @@ GATHERED: Final = 0.4
 
 SAMPLE: Final = 1_000
 """How many rows are looked at to estimate what a filter keeps."""
+
+PLACES_ASKED: Final = 64
+REMEMBERED: Final = 0.1
+"""For so many places it is remembered which rows are there, if those are no more than this part of all."""
+
+_SESSION: Final = PLACE_NAMES.index("session")
+_NO_SLOTS: Final = np.empty(0, dtype=np.intp)
 
 DIGITS: Final = 7
 """Scores are rounded to this, so that equal vectors have equal scores in whatever order a sum was taken."""
@@ -80,37 +88,6 @@ class Growing(Generic[Scalar]):
         return self._room.nbytes
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """A vector that is searched for: in full, and as bytes with how much of it they miss."""
-
-    exact: NDArray[np.float64]
-    codes: NDArray[np.int8]
-    scale: float
-    missed: float
-
-
-def question(vector: NDArray[Any]) -> Question:
-    """Make a question of unit length from a vector of any."""
-    exact = np.asarray(vector, dtype=np.float64).reshape(-1)
-    length = math.sqrt(exact @ exact)
-    if not math.isfinite(length):
-        raise InvalidInput("the vector to search for has a number that is not finite")
-    exact = exact / (length or 1.0)
-    codes, scales = quantized(exact.astype(np.float32)[None, :])
-    scale = float(scales[0])
-    missed = exact - codes[0] * scale
-    return Question(exact, codes, scale, math.sqrt(missed @ missed))
-
-
-def quantized(rows: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """The rows as bytes, with what to multiply each by."""
-    scales = np.maximum(rows.max(axis=1), -rows.min(axis=1)) / np.float32(127)
-    scales[scales == 0] = 1.0
-    codes = rows / scales[:, None]
-    return np.rint(codes, out=codes).astype(np.int8), scales
-
-
 class Matrix:
     """Rows of vectors with what a search filters by. Appended to; a row that is replaced or gone is dead, not reused.
 
@@ -141,6 +118,7 @@ class Matrix:
         self._name_codes: dict[str, int] = {"": 0}
         self._scope_codes: dict[int, int] = {}
         self._places = Growing(np.int32, 5)
+        self._places_asked: dict[tuple[str, tuple[str | None, ...]], tuple[int, Slots]] = {}
         self._divided = False
         self._missed = 0.0
         self._newest_since = -ALWAYS
@@ -275,12 +253,38 @@ class Matrix:
 
     def chosen(self, filter: Filter, *, now: int | None) -> Slots:
         """The slots that scope and kinds admit and, unless `now` is None, that are live and hold at that time."""
-        return np.flatnonzero(self.admits(filter, slice(None), now=now))
+        places = self._placed(filter)
+        if places is None:
+            return np.flatnonzero(self.admits(filter, slice(None), now=now))
+        return places[self.admits(filter, places, now=now, placed=True)]
 
-    def admits(self, filter: Filter, slots: Slots | slice, *, now: int | None) -> NDArray[np.bool_]:
-        """Whether each of these slots is admitted, as in `chosen`."""
+    def _placed(self, filter: Filter) -> Slots | None:
+        """The slots whose scope the filter admits; None when it names no place. Who asks again pays for new rows only.
+
+        A slot never changes its scope, so what was found stays so.
+        """
+        names = filter.scope.names()
+        if not any(names):
+            return None
+        key, many = (filter.reach, names), len(self)
+        known, slots = self._places_asked.pop(key, (0, _NO_SLOTS))
+        if known < many:
+            admitted = self._admitted_places(filter)
+            if admitted is not None:
+                newer = np.flatnonzero(admitted.take(self.scopes.all[known:many])) + known
+                slots = np.concatenate((slots, newer)) if known else newer
+        if len(slots) <= REMEMBERED * many:
+            while len(self._places_asked) >= PLACES_ASKED:
+                self._places_asked.pop(next(iter(self._places_asked)))
+            self._places_asked[key] = (many, slots)
+        return slots
+
+    def admits(
+        self, filter: Filter, slots: Slots | slice, *, now: int | None, placed: bool = False
+    ) -> NDArray[np.bool_]:
+        """Whether each of these slots is admitted, as in `chosen`; with `placed`, their scopes are known to be."""
         admitted = (self.present if now is None else self.live).all[slots]
-        places = self._admitted_places(filter)
+        places = None if placed else self._admitted_places(filter)
         if places is not None:
             admitted = admitted & places.take(self.scopes.all[slots])
         if filter.kinds:
@@ -312,7 +316,7 @@ class Matrix:
 
     def nearest(self, asked: Question, slots: Slots, limit: int) -> list[Match]:
         """The memories nearest to the question among these slots, best first, each once; exact."""
-        if len(slots) > FEW:
+        if len(slots) > max(FEW, 2 * limit):
             slots = slots[self.worth_a_look(asked, slots, limit)]
         return self.ranked(asked, slots, limit)
 
@@ -323,13 +327,13 @@ class Matrix:
         whole = len(slots) >= GATHERED * len(scales)
         if not whole:
             codes, scales = codes[slots], scales[slots]
-        scores = np.asarray(simsimd.cdist(asked.codes, codes, metric="dot", out_dtype="float32"))[0] * scales
+        scores = np.asarray(simsimd.cdist(asked.coded.codes, codes, metric="dot", out_dtype="float32"))[0] * scales
         if whole and len(slots) < len(scores):
             scores = scores[slots]
         # Let a row be its bytes plus e, and the question its bytes plus f: a byte score is off by |e| + |f|(1 + |e|) at
         # most. So the best rows by bytes are truly worth their score less that, and whoever is truly better than one of
         # them has a byte score that is lower by no more than twice that.
-        slack = 2 * (self._missed + asked.missed * (1 + self._missed) + 1e-6) / asked.scale
+        slack = 2 * (self._missed + asked.coded.missed * (1 + self._missed) + 1e-6) / asked.coded.scale
         return np.flatnonzero(scores >= self._least(scores, slots, limit) - slack)
 
     def _least(self, scores: NDArray[Any], slots: Slots, limit: int) -> float:
@@ -352,21 +356,21 @@ class Matrix:
         if len(slots) > limit:
             best = scores >= self._least(scores, slots, limit)
             slots, scores = slots[best], scores[best]
-        found: dict[bytes, tuple[float, list[int]]] = {}
-        ids = self.ids.all[slots].tobytes()
-        ordered = sorted(
-            (-score, ids[at * 16 : at * 16 + 16], span)
-            for at, (score, span) in enumerate(zip(scores.tolist(), self.spans.all[slots].tolist(), strict=True))
-        )
-        for score, memory, span in ordered:
-            if memory not in found:
-                found[memory] = (-score, span)
-                if len(found) == limit:
-                    break
-        return [
-            Match(id=UUID(bytes=memory), score=score, start=start, stop=stop)
-            for memory, (score, (start, stop)) in found.items()
-        ]
+        ids, spans = self.ids.all[slots], self.spans.all[slots]
+        halves = ids.view(">u8")
+        order = np.lexsort((spans[:, 1], spans[:, 0], halves[:, 1], halves[:, 0], -scores))
+        if not self._divided:
+            order = order[:limit]
+        known = ids[order].tobytes()
+        memories = [id_from(known[at : at + 16]) for at in range(0, len(known), 16)]
+        starts, stops = spans[order].T.tolist()
+        alone = self._places.all[self.scopes.all[slots[order]], _SESSION] == 0
+        matches = list(map(Match, memories, scores[order].tolist(), starts, stops, alone.tolist()))
+        if self._divided:
+            # The best part of a memory comes first, and stands for it.
+            parts = {match.id: match for match in reversed(matches)}
+            matches = [match for match in matches if parts[match.id] is match][:limit]
+        return matches
 
 
 def _heap_tops(scores: NDArray[Any], limit: int) -> NDArray[Any]:

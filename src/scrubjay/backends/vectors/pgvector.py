@@ -222,7 +222,8 @@ class PgVectors:
             settings["hnsw.iterative_scan"] = "strict_order"
         _set(connection, **settings)
         c = table.c
-        nearest = select(c.memory_id, c.start, c.stop, distance.label("distance")).where(*wanted).order_by(distance)
+        found = (c.memory_id, c.start, c.stop, distance.label("distance"), tables.alone(c.scope_id))
+        nearest = select(*found).where(*wanted).order_by(distance)
         matches = _enough(lambda most: connection.execute(nearest.limit(most)).all(), limit)
         if len(matches) >= limit:
             return matches
@@ -363,10 +364,10 @@ def _compared(
     c = table.c
     # Nothing is like a vector of zeros, whose cosine is no number. Materialized, so that no graph has a say.
     cosine = func.coalesce(func.nullif(distance, text("'NaN'::float8")), 1.0)
-    every = select(c.memory_id, c.start, c.stop, cosine.label("distance")).where(*wanted).cte("every")
+    every = select(c.memory_id, c.start, c.stop, c.scope_id, cosine.label("distance")).where(*wanted).cte("every")
     every = every.prefix_with("MATERIALIZED", dialect="postgresql")
-    compared = select(func.count()).select_from(every).scalar_subquery()
-    nearest = select(every, compared.label("compared")).order_by(every.c.distance, every.c.memory_id)
+    compared = select(func.count()).select_from(every).scalar_subquery().label("compared")
+    nearest = select(every, compared, tables.alone(every.c.scope_id)).order_by(every.c.distance, every.c.memory_id)
     counted = 0
 
     def ask(most: int) -> _Ranked:
@@ -387,7 +388,7 @@ def _enough(ask: Callable[[int], _Ranked], limit: int) -> list[Match]:
         for row in rows:
             if row.memory_id not in best:
                 score = round(1.0 - row.distance, 7)
-                best[row.memory_id] = Match(id=row.memory_id, score=score, start=row.start, stop=row.stop)
+                best[row.memory_id] = Match(row.memory_id, score, row.start, row.stop, alone=row.alone)
         if len(best) >= limit or len(rows) < most:
             return sorted(best.values(), key=lambda match: (-match.score, match.id))[:limit]
         most *= 4

@@ -34,7 +34,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.types import UserDefinedType
 
-from scrubjay.backends.sql.database import Raced
+from scrubjay.backends.sql.faults import Raced
 from scrubjay.backends.sql.places import scope_from
 from scrubjay.backends.sql.schema import scopes
 from scrubjay.errors import InvalidInput, StoreUnavailable
@@ -263,6 +263,11 @@ def _rows(shape: Shape, entries: Iterable[Entry], numbers: Mapping[Scope, int]) 
         shared = (entry.scope.tenant, numbers[entry.scope], entry.kind, entry.live, entry.since, entry.until)
         for part, ((start, stop), vector) in enumerate(zip(entry.spans, vectors, strict=True)):
             yield (entry.id, part, start, stop, *shared, head + vector.tobytes())
+
+
+def alone(scope_id: ColumnElement[int]) -> ColumnElement[bool]:
+    """Whether the scope of this number is in no session. Asked for what is returned, not for what is compared."""
+    return select(scopes.c.session == "").where(scopes.c.id == scope_id).scalar_subquery().label("alone")
 
 
 def entries_of(connection: Connection, table: Table, shape: Shape, which: ColumnElement[bool]) -> dict[UUID, Entry]:

@@ -5,6 +5,7 @@ it. A process that holds everything up to some number asks for the rows with a l
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
@@ -30,6 +31,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
+from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.places import admitted, interned, place_condition, scope_from
 from scrubjay.backends.sql.schema import counters, scopes, vectors
 from scrubjay.backends.sql.types import microseconds
@@ -50,7 +52,10 @@ _STATE: Final = (
     "SELECT (SELECT value FROM counters WHERE name = 'vector_change'), "
     "(SELECT value FROM counters WHERE name = 'vector_epoch')"
 )
+_CHANGE: Final = "UPDATE counters SET value = value + 1 WHERE name = 'vector_change' RETURNING value"
 _TOMBSTONES: Final = "vector_tombstones"
+_HALF: Final = np.dtype("<f2")
+_LARGEST: Final = 60_000.0**2
 _COLUMNS: Final = [column.name for column in vectors.columns if not column.primary_key]
 _IDENTITY: Final = ("memory_id", "generation", "part")
 _PUT: Final = (
@@ -62,7 +67,10 @@ _PUT: Final = (
 
 def state(connection: Connection) -> tuple[int, int]:
     """The number of the newest change, and the epoch: what was read in another epoch has to be read again."""
-    change, epoch = connection.exec_driver_sql(_STATE).one()
+    if connection.dialect.name == "sqlite":
+        change, epoch = driver_of(connection).execute(_STATE).fetchone()
+    else:
+        change, epoch = connection.exec_driver_sql(_STATE).one()
     return change, epoch
 
 
@@ -92,16 +100,43 @@ def put(connection: Connection, generation: int, entries: Iterable[Entry]) -> No
     by_id = {entry.id: entry for entry in entries}
     stored = _lengths(connection, generation, by_id)
     numbers = interned(connection, {entry.scope for entry in by_id.values()})
-    filled = [entry for entry in by_id.values() if entry.spans]
-    if filled:
-        # Plain text and tuples: at ten thousand rows a second and more, the expression language would be half the cost.
-        statement = _PUT if connection.dialect.name == "sqlite" else _PUT.replace("?", "%s")
-        connection.exec_driver_sql(statement, _rows(connection.dialect.name, generation, change, filled, numbers))
+    _write(connection, generation, change, list(by_id.values()), numbers)
     for memory, length in stored.items():
         kept = len(by_id[memory].spans)
         if kept < length:
             here = and_(vectors.c.generation == generation, vectors.c.memory_id == memory)
             _bury(connection, change, and_(here, vectors.c.part >= kept, vectors.c.vector.is_not(None)))
+
+
+def put_new(connection: Connection, generation: int, entries: Sequence[Entry], numbers: Mapping[Scope, int]) -> None:
+    """The same on SQLite for memories that were stored just now, given the numbers of their scopes."""
+    driver = driver_of(connection)
+    ids = [entry.id.bytes for entry in entries]
+    # Of an id that was used before, something may be left; a new one is nearly always new.
+    if any(driver.execute(_any_of(len(some)), (generation, *some)).fetchone() for some in _batches(ids)):
+        put(connection, generation, entries)
+    else:
+        [change] = driver.execute(_CHANGE).fetchone()
+        _write(connection, generation, change, entries, numbers)
+
+
+@lru_cache(maxsize=16)
+def _any_of(many: int) -> str:
+    return f"SELECT 1 FROM vectors WHERE generation = ? AND memory_id IN ({', '.join('?' * many)}) LIMIT 1"
+
+
+def _write(
+    connection: Connection, generation: int, change: int, entries: Sequence[Entry], numbers: Mapping[Scope, int]
+) -> None:
+    filled = [entry for entry in entries if entry.spans]
+    if not filled:
+        return
+    # Plain text and tuples: at ten thousand rows a second and more, the expression language would be half the cost.
+    rows = _rows(connection.dialect.name, generation, change, filled, numbers)
+    if connection.dialect.name == "sqlite":
+        driver_of(connection).executemany(_PUT, rows)
+    else:
+        connection.exec_driver_sql(_PUT.replace("?", "%s"), rows)
 
 
 def _rows(
@@ -130,8 +165,10 @@ def _halves(entries: Sequence[Entry]) -> NDArray[np.float16]:
     widths = {entry.vectors.shape[1] for entry in entries}
     if len(widths) > 1:
         raise InvalidInput(f"vectors of {' and '.join(map(str, sorted(widths)))} dimensions: a generation has one size")
-    halves = np.concatenate([entry.vectors for entry in entries]).astype("<f2")
-    if not np.isfinite(halves).all():
+    whole = np.concatenate([entry.vectors for entry in entries]) if len(entries) > 1 else entries[0].vectors
+    halves = whole.astype(_HALF)
+    # One sum tells of nearly all that every number is finite, and stays so as a half float.
+    if not np.vdot(whole, whole) < _LARGEST and not np.isfinite(halves).all():
         raise InvalidInput("a vector has a number that is not finite: the embedding model is broken")
     return halves
 

@@ -148,7 +148,8 @@ def best_parts(found: Records, admits: Callable[[Fields], bool]) -> list[Match]:
             start, stop = _span(fields)
             # Rounding can put the cosine of equal vectors a little beyond 1.
             score = min(1.0, max(-1.0, 1.0 - distance))
-            best[memory] = Match(id=memory, score=score, start=start, stop=stop)
+            alone = fields["session"] == OPEN
+            best[memory] = Match(id=memory, score=score, start=start, stop=stop, alone=alone)
     return list(best.values())
 
 

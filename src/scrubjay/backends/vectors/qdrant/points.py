@@ -23,7 +23,7 @@ POINTS_PER_REQUEST: Final = 512
 NUMBERS_PER_REQUEST: Final = 500_000
 """About 10 MB as JSON; a server refuses requests of more than 32."""
 
-FOUND: Final = ["memory", "start", "stop"]
+FOUND: Final = ["memory", "start", "stop", "session"]
 """What a search has to bring back."""
 
 _KEYWORD: Final = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD)
@@ -126,7 +126,13 @@ def match_of(point: models.ScoredPoint) -> Match:
     payload = point.payload or {}
     # Rounding can put the cosine of equal vectors a little beyond 1.
     score = min(1.0, max(-1.0, point.score))
-    return Match(id=UUID(payload["memory"]), score=score, start=payload["start"], stop=payload["stop"])
+    return Match(
+        id=UUID(payload["memory"]),
+        score=score,
+        start=payload["start"],
+        stop=payload["stop"],
+        alone=payload["session"] == OPEN,
+    )
 
 
 def memory_of(point: models.Record) -> UUID:

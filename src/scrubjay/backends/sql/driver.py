@@ -1,0 +1,159 @@
+"""The busiest reads of a SQLite file, in plain text and straight from its driver.
+
+To build an expression costs several times what SQLite takes to answer it, and a recall asks three or four such
+questions. What is not asked by every recall is written in the expression language, once for both dialects.
+"""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+from functools import lru_cache
+from typing import Any, Final, cast
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from scrubjay.backends.sql.types import id_from, microseconds, moment_from
+from scrubjay.model import PLACE_NAMES, Filter, Memory, Scope, Trust
+from scrubjay.model.memory import as_stored
+
+COLUMNS: Final = (
+    "scope_id", "id", "kind", "content", "key", "data", "importance", "trust", "source", "author", "reason",
+    "derived_from", "redacted", "position", "created_at", "valid_from", "valid_to", "expires_at", "superseded_at",
+    "superseded_by", "closed_because", "uses", "used_at", "generation",
+)  # fmt: skip
+"""What a memory is read from, in the order that `memory_from` takes them."""
+
+SELECTED: Final = ", ".join(f"memories.{name}" for name in COLUMNS)
+_STEP: Final = 25
+"""Ids are filled up to a multiple of this, so that few statements differ and the driver has most of them prepared."""
+
+_PRESENT: Final = (
+    "(memories.superseded_at IS NULL OR memories.superseded_at > :now) AND memories.created_at <= :now "
+    "AND memories.valid_from <= :now AND (memories.valid_to IS NULL OR memories.valid_to > :now) "
+    "AND (memories.expires_at IS NULL OR memories.expires_at > :now)"
+)
+
+_NAMES: Final = ", ".join(f"scopes.{name}" for name in PLACE_NAMES)
+_TRUST: Final = {trust.value: trust for trust in Trust}
+
+
+def driver_of(connection: Connection) -> sqlite3.Connection:
+    """The driver's own connection. What it raises is the driver's error, too."""
+    return cast("sqlite3.Connection", connection.connection.driver_connection)
+
+
+def by_ids(connection: Connection, ids: Sequence[UUID]) -> list[tuple[Any, ...]]:
+    """The rows of these memories, in the order asked, each once, over `COLUMNS`."""
+    given = _filled(ids)
+    if not given:
+        return []
+    found = {row[1]: row for row in driver_of(connection).execute(_by_ids(len(given)), given)}
+    return [found[one] for one in dict.fromkeys(given) if one in found]
+
+
+def following(connection: Connection, ids: Sequence[UUID]) -> list[tuple[Any, ...]]:
+    """The believed rows at the next position after these in their sessions, as they were stored, over `COLUMNS`."""
+    given = _filled(ids)
+    return driver_of(connection).execute(_following(len(given)), given).fetchall() if given else []
+
+
+def _filled(ids: Sequence[UUID]) -> list[bytes]:
+    given = [one.bytes for one in ids]
+    return given + given[-1:] * (-len(given) % _STEP)
+
+
+@lru_cache(maxsize=64)
+def _by_ids(many: int) -> str:
+    return f"SELECT {SELECTED} FROM memories WHERE memories.id IN ({', '.join('?' * many)})"
+
+
+@lru_cache(maxsize=64)
+def _following(many: int) -> str:
+    return (
+        f"SELECT {SELECTED} FROM memories JOIN memories AS earlier ON earlier.scope_id = memories.scope_id "
+        f"AND memories.position = earlier.position + 1 WHERE earlier.id IN ({', '.join('?' * many)}) "
+        "AND memories.superseded_at IS NULL ORDER BY memories.seq"
+    )
+
+
+def memory_from(row: Sequence[Any], scope: Scope) -> Memory:
+    """The memory that such a row holds."""
+    (
+        _, memory, kind, content, key, data, importance, trust, source, author, reason,
+        derived_from, redacted, position, created_at, valid_from, valid_to, expires_at, superseded_at,
+        superseded_by, closed_because, uses, used_at, generation,
+    ) = row  # fmt: skip
+    values = (
+        id_from(memory),
+        kind,
+        content,
+        key,
+        json.loads(data) if data else {},
+        importance,
+        _TRUST[trust],
+        source,
+        author,
+        reason,
+        tuple(map(UUID, json.loads(derived_from))) if derived_from else (),
+        tuple(json.loads(redacted)) if redacted else (),
+        False,
+        scope,
+        position,
+        moment_from(created_at),
+        moment_from(valid_from),
+        None if valid_to is None else moment_from(valid_to),
+        None if expires_at is None else moment_from(expires_at),
+        None if superseded_at is None else moment_from(superseded_at),
+        None if superseded_by is None else id_from(superseded_by),
+        closed_because,
+        uses,
+        None if used_at is None else moment_from(used_at),
+        generation,
+        None,
+    )
+    return as_stored(values)
+
+
+def places(connection: Connection, filter: Filter, *, limit: int) -> list[tuple[Any, ...]]:
+    """The scopes that a filter admits: the number of each, and its user, project, agent, session and workflow."""
+    asked = f"SELECT id, {_NAMES} FROM scopes WHERE {_places(*_shape(filter))} LIMIT {limit}"
+    return driver_of(connection).execute(asked, _names(filter)).fetchall()
+
+
+def plainly_admits(filter: Filter) -> str:
+    """The rows of `memories` that a plain filter admits, as text; `plain_values` are its parameters."""
+    return _admits(_places(*_shape(filter)), len(filter.kinds), filter.leaves_out)
+
+
+@lru_cache(maxsize=256)
+def _admits(place: str, kinds: int, left_out: frozenset[str]) -> str:
+    conditions = [f"EXISTS (SELECT 1 FROM scopes WHERE scopes.id = memories.scope_id AND {place})"]
+    if kinds:
+        conditions.append(f"memories.kind IN ({', '.join(f':kind{at}' for at in range(kinds))})")
+    if left_out:
+        conditions.append(f"memories.kind NOT IN ({', '.join(map(repr, sorted(left_out)))})")
+    return " AND ".join([*conditions, _PRESENT])
+
+
+def plain_values(filter: Filter, now: datetime) -> dict[str, Any]:
+    """What the parameters of `plainly_admits` stand for."""
+    kinds = {f"kind{place}": kind for place, kind in enumerate(filter.kinds)}
+    return {**_names(filter), **kinds, "now": microseconds(now)}
+
+
+def _shape(filter: Filter) -> tuple[str, tuple[bool, ...]]:
+    return filter.reach, tuple(name is not None for name in filter.scope.names())
+
+
+@lru_cache(maxsize=64)
+def _places(reach: str, named: tuple[bool, ...]) -> str:
+    """The rows of `scopes` that are admitted, when these of the names are given."""
+    open_too = "(scopes.{0} = '' OR scopes.{0} = :{0})" if reach == "sees" else "scopes.{0} = :{0}"
+    given = [open_too.format(name) for name, is_given in zip(PLACE_NAMES, named, strict=True) if is_given]
+    return " AND ".join(["scopes.tenant = :tenant", *given])
+
+
+def _names(filter: Filter) -> dict[str, Any]:
+    return {"tenant": filter.scope.tenant, **dict(zip(PLACE_NAMES, filter.scope.names(), strict=True))}

@@ -1,0 +1,135 @@
+"""The engines below a database: a SQLite file or a PostgreSQL server, set up as all that is promised needs them."""
+
+import random
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+from scrubjay.errors import Misconfigured, StoreUnavailable
+
+BUSY_MILLISECONDS: Final = 30_000
+"""How long a SQLite writer waits for another process to finish before it gives up."""
+
+STATEMENT_SECONDS: Final = 30
+"""How long PostgreSQL may take for one statement; a server that does not even say so is given up after twice that."""
+
+LOCK_SECONDS: Final = 10
+CONNECT_SECONDS: Final = 5
+"""How long connecting may take; `connect_timeout` in the URL says otherwise. A call that takes longer is watched."""
+
+SILENT_SECONDS: Final = 15
+"""How long a network may swallow everything before a connection counts as broken."""
+
+IDLE_SECONDS: Final = 60
+"""How long a transaction may do nothing: a process that was stopped in the middle of one must not block the others."""
+
+
+def parsed(url: str) -> URL:
+    """The URL of a database that we can use, with the driver named. Raises Misconfigured for any other."""
+    try:
+        given = make_url(url)
+        name = given.get_backend_name()
+    except (ArgumentError, NoSuchModuleError) as error:
+        raise Misconfigured(f"records is {url!r}: use sqlite:///FILE or postgresql://USER@HOST/DATABASE") from error
+    if name == "postgresql" or given.drivername == "postgres":
+        return given.set(drivername="postgresql+psycopg")
+    if name != "sqlite":
+        raise Misconfigured(f"records is a {name} URL: use sqlite:///FILE or postgresql://USER@HOST/DATABASE")
+    if not given.database or given.database == ":memory:":
+        raise Misconfigured("records is a SQLite database in memory: name a file, such as sqlite:////tmp/scrubjay.db")
+    return given.set(drivername="sqlite+pysqlite")
+
+
+def sqlite_engine(url: URL, *, synchronous: str) -> Engine:
+    """The engine of a file, which is made with its folder; `synchronous` says whether a commit waits for the disk."""
+    path = Path(str(url.database))
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreUnavailable(
+            f"the folder {path.parent} cannot be made: {error.strerror}. Set SCRUBJAY_HOME"
+        ) from error
+    engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": BUSY_MILLISECONDS / 1000})
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: Any, _: object) -> None:  # noqa: ANN401 -- the driver's connection
+        connection.isolation_level = None  # We say BEGIN ourselves, so that a writer takes its lock at the start.
+        cursor = connection.cursor()
+        _write_ahead(cursor)
+        cursor.execute(f"PRAGMA synchronous = {synchronous}")
+        cursor.execute("PRAGMA foreign_keys = ON")
+        cursor.execute("PRAGMA secure_delete = ON")  # What is purged is overwritten, not only unlinked.
+        cursor.execute("PRAGMA temp_store = MEMORY")
+        cursor.execute("PRAGMA cache_size = -32000")
+        cursor.execute("PRAGMA mmap_size = 268435456")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        if connection.connection.driver_connection.in_transaction:  # type: ignore[union-attr]  # SQLite's, which is open
+            return  # The scribe has begun it already.
+        immediate = connection.get_execution_options().get("scrubjay_immediate")
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+
+    return engine
+
+
+def _write_ahead(cursor: Any) -> None:  # noqa: ANN401 -- the driver's cursor
+    """Use a write-ahead log. The one who changes a new file to it needs it alone, and SQLite does not wait for that."""
+    until = time.monotonic() + BUSY_MILLISECONDS / 1000
+    while True:
+        try:
+            cursor.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > until:
+                raise
+            time.sleep(random.uniform(0.005, 0.05))  # noqa: S311 -- jitter, no secret
+        else:
+            return
+
+
+def connect_seconds(url: URL) -> int:
+    """How long connecting to this server may take."""
+    given = str(url.query.get("connect_timeout", CONNECT_SECONDS))
+    if not given.isdecimal() or not 1 <= int(given) <= 600:
+        raise Misconfigured(f"connect_timeout of records is {given!r}: use whole seconds from 1 to 600")
+    return int(given)
+
+
+def postgresql_engine(url: URL, statement_seconds: float) -> Engine:
+    """The engine of a server, whose sessions keep our limits of time."""
+    options = {
+        "statement_timeout": round(statement_seconds * 1000),
+        "lock_timeout": LOCK_SECONDS * 1000,
+        "idle_in_transaction_session_timeout": IDLE_SECONDS * 1000,
+        # Tenants differ by orders of magnitude: a plan that was good for one is not kept for the next.
+        "plan_cache_mode": "force_custom_plan",
+        # Compiling a statement takes longer than running any of ours.
+        "jit": "off",
+    }
+    ours = " ".join(f"-c {name}={value}" for name, value in options.items())
+    given = url.query.get("options", "")
+    try:
+        return create_engine(
+            url.difference_update_query(["options"]),
+            pool_size=8,
+            max_overflow=0,
+            pool_pre_ping=True,
+            pool_timeout=30,
+            connect_args={
+                "connect_timeout": connect_seconds(url),
+                "tcp_user_timeout": SILENT_SECONDS * 1000,
+                "keepalives_idle": SILENT_SECONDS,
+                "keepalives_interval": 5,
+                "keepalives_count": 3,
+                "application_name": "scrubjay",
+                # Of two that are the same the last one counts: what the URL says.
+                "options": f"{ours} {given if isinstance(given, str) else ' '.join(given)}".strip(),
+            },
+        )
+    except ModuleNotFoundError as error:
+        raise Misconfigured("PostgreSQL needs its driver: pip install 'scrubjay[postgres]'") from error

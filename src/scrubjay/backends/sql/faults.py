@@ -1,0 +1,60 @@
+"""What a driver raises, in our words."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from scrubjay.errors import StoreDamaged, StoreUnavailable
+
+_RACES: Final = frozenset({"23505", "40001", "40P01"})  # unique violation, serialization failure, deadlock
+
+_REMEDIES: Final = {
+    "sqlite": "Check that it is there and writable",
+    "postgresql": "Check that the server runs and that SCRUBJAY_RECORDS is right",
+    "57014": "Ask for less at once, or try again when the server is less busy",  # statement timeout
+    "55P03": "Another session holds it; try again",  # lock timeout
+}
+
+
+class Raced(Exception):
+    """Another writer was faster; the transaction has to start over."""
+
+
+@contextmanager
+def translated(name: str) -> Iterator[None]:
+    """Turn the driver's errors into ours. `name` is the database's."""
+    try:
+        yield
+    except DBAPIError as error:
+        is_outage = isinstance(error, OperationalError) or error.connection_invalidated
+        ours = _ours(name, error.orig, is_outage=is_outage, is_clash=isinstance(error, IntegrityError))
+        if ours is None:
+            raise
+        raise ours from error
+    except sqlite3.DatabaseError as error:
+        # From those who speak with SQLite directly.
+        is_outage, is_clash = isinstance(error, sqlite3.OperationalError), isinstance(error, sqlite3.IntegrityError)
+        ours = _ours(name, error, is_outage=is_outage, is_clash=is_clash)
+        if ours is None:
+            raise
+        raise ours from error
+    except PoolTimeout as error:
+        raise StoreUnavailable(f"{name}: all connections are in use. Try again when it is less busy") from error
+
+
+def _ours(name: str, error: BaseException | None, *, is_outage: bool, is_clash: bool) -> Exception | None:
+    """What a driver's error means; None when it means a mistake of ours."""
+    code = getattr(error, "sqlstate", None)
+    if code in _RACES or (is_clash and "UNIQUE" in str(error)):
+        return Raced()
+    message = str(error).strip().splitlines()[0]
+    if isinstance(error, sqlite3.DatabaseError) and ("malformed" in message or "not a database" in message):
+        return StoreDamaged(f"{name} is damaged: {message}. Restore a backup of it")
+    if is_outage:
+        remedy = _REMEDIES.get(code or "") or _REMEDIES[name.partition(":")[0]]
+        return StoreUnavailable(f"{name} cannot be used: {message}. {remedy}")
+    return None

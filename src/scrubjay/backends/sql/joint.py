@@ -1,0 +1,41 @@
+"""Memories and their vectors, written in one transaction: both lie in one database."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from scrubjay.backends.sql import writing, writing_sqlite
+from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.rows import Reader
+from scrubjay.backends.vectors import rows
+from scrubjay.model import Memory, Remembered
+from scrubjay.ports import Ahead, Decide, Entry
+
+
+class SqliteJoint:
+    """The `Joint` port, for the embedded vector engine on a SQLite file."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._reader = Reader()
+
+    async def unknown(self, drafts: Sequence[Memory]) -> set[UUID]:
+        """Return the ids of those that nothing stored stands for."""
+        if not drafts:
+            return set()
+        return await self._database.read(lambda connection: writing_sqlite.unknown(connection, drafts))
+
+    async def write(self, drafts: Sequence[Memory], decide: Decide, ahead: Ahead) -> list[Remembered]:
+        """Store what `decide` says about each draft, with the vectors that were made of it."""
+        if not drafts:
+            return []
+
+        def work(connection: Connection) -> list[Remembered]:
+            done, opened, numbers = writing.write(connection, self._reader, drafts, decide, ahead.marks)
+            entries = [Entry.of(memory, *ahead.parts[memory.id]) for memory in opened if memory.id in ahead.parts]
+            if entries:
+                rows.put_new(connection, ahead.generation, entries, numbers)
+            return done
+
+        return await self._database.write(work)

@@ -1,0 +1,172 @@
+"""The statements of a write transaction on SQLite, in plain text and straight to its driver.
+
+At thousands of rows a second the expression language would be most of the cost.
+"""
+
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from scrubjay.backends.sql import driver, texts_sqlite
+from scrubjay.backends.sql.driver import driver_of
+from scrubjay.backends.sql.places import stored
+from scrubjay.backends.sql.rows import Reader
+from scrubjay.backends.sql.schema import memories
+from scrubjay.backends.sql.types import microseconds
+from scrubjay.model import SCOPE_NAMES, Memory, Scope
+
+BATCH: Final = 200
+"""Drafts looked up in one statement: twice as many values stay well below every limit on parameters."""
+
+_COLUMNS: Final = tuple(column.name for column in memories.columns)
+_INSERT: Final = f"INSERT INTO memories ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_LAST: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'memories'"
+_LINK: Final = "INSERT INTO lineage (source_id, derived_id) VALUES (?, ?)"
+_PLACE: Final = f"SELECT id FROM scopes WHERE {' AND '.join(f'{name} = ?' for name in SCOPE_NAMES)}"
+_NEW_PLACE: Final = f"INSERT INTO scopes ({', '.join(SCOPE_NAMES)}) VALUES (?, ?, ?, ?, ?, ?)"
+_POSITION: Final = "SELECT max(position) FROM memories WHERE scope_id = ? AND position IS NOT NULL"
+_BELIEVED: Final = {
+    "fingerprint": "memories.superseded_at IS NULL AND memories.valid_to IS NULL",
+    "key": "memories.superseded_at IS NULL AND memories.key IS NOT NULL",
+}
+
+
+def interned(connection: Connection, wanted: Iterable[Scope]) -> dict[Scope, int]:
+    """The numbers of these scopes, with those that are new added."""
+    found: dict[Scope, int] = {}
+    cursor = driver_of(connection).cursor()
+    for scope in wanted:
+        names = stored(scope)
+        row = cursor.execute(_PLACE, names).fetchone()
+        found[scope] = row[0] if row else cursor.execute(_NEW_PLACE, names).lastrowid or 0
+    return found
+
+
+def known(
+    connection: Connection, reader: Reader, drafts: Sequence[Memory], numbers: Mapping[Scope, int]
+) -> Iterator[Memory]:
+    """What is stored under the same ids, or believed under the same keys or with the same words; some of it twice."""
+    cursor = driver_of(connection).cursor()
+    for start in range(0, len(drafts), BATCH):
+        some = drafts[start : start + BATCH]
+        found = cursor.execute(_by_ids(len(some)), [draft.id.bytes for draft in some]).fetchall()
+        words = [(numbers[draft.scope], draft.fingerprint) for draft in some if not draft.is_event]
+        keys = list(dict.fromkeys((numbers[draft.scope], draft.key) for draft in some if draft.key))
+        for column, wanted in (("fingerprint", words), ("key", keys)):
+            if wanted:
+                values = [value for pair in wanted for value in pair]
+                found += cursor.execute(_believed(column, len(wanted)), values).fetchall()
+        if found:
+            yield from reader.told(connection, found)
+
+
+@lru_cache(maxsize=64)
+def _by_ids(many: int) -> str:
+    return f"SELECT {driver.SELECTED} FROM memories WHERE memories.id IN ({', '.join('?' * many)})"
+
+
+@lru_cache(maxsize=64)
+def _believed(column: str, many: int) -> str:
+    """Believed rows by their scope and this column: a join with the values, for `IN` would read the whole table."""
+    if many == 1:
+        return (
+            f"SELECT {driver.SELECTED} FROM memories WHERE memories.scope_id = ? AND memories.{column} = ? "
+            f"AND {_BELIEVED[column]}"
+        )
+    return (
+        f"WITH wanted (scope, value) AS (VALUES {', '.join(['(?, ?)'] * many)}) SELECT {driver.SELECTED} FROM wanted "
+        f"JOIN memories ON memories.scope_id = wanted.scope AND memories.{column} = wanted.value "
+        f"WHERE {_BELIEVED[column]}"
+    )
+
+
+def unknown(connection: Connection, drafts: Sequence[Memory]) -> set[UUID]:
+    """The ids of those that nothing stored stands for, neither under the same id nor with the same words."""
+    cursor = driver_of(connection).cursor()
+    places = {scope: cursor.execute(_PLACE, stored(scope)).fetchone() for scope in {draft.scope for draft in drafts}}
+    found: set[bytes | tuple[int, bytes]] = set()
+    for start in range(0, len(drafts), BATCH):
+        some = drafts[start : start + BATCH]
+        found.update(one for (one,) in cursor.execute(_ids(len(some)), [draft.id.bytes for draft in some]))
+        words = [(places[draft.scope][0], draft.fingerprint) for draft in some if places[draft.scope]]
+        if words:
+            found.update(cursor.execute(_words(len(words)), [value for pair in words for value in pair]))
+    return {
+        draft.id
+        for draft in drafts
+        if draft.id.bytes not in found and ((places[draft.scope] or (0,))[0], draft.fingerprint) not in found
+    }
+
+
+@lru_cache(maxsize=64)
+def _ids(many: int) -> str:
+    return f"SELECT id FROM memories WHERE id IN ({', '.join('?' * many)})"
+
+
+@lru_cache(maxsize=64)
+def _words(many: int) -> str:
+    return _believed("fingerprint", many).replace(driver.SELECTED, "memories.scope_id, memories.fingerprint")
+
+
+def last_positions(connection: Connection, scope_ids: Collection[int]) -> dict[int, int]:
+    """The highest position of each of these scopes; those without any are left out."""
+    cursor = driver_of(connection).cursor()
+    found = {scope_id: cursor.execute(_POSITION, (scope_id,)).fetchone()[0] for scope_id in scope_ids}
+    return {scope_id: position for scope_id, position in found.items() if position is not None}
+
+
+def insert(
+    connection: Connection, opened: Sequence[Memory], numbers: Mapping[Scope, int], marks: Mapping[UUID, int]
+) -> None:
+    """Store these rows, their words and their lineage."""
+    cursor = driver_of(connection).cursor()
+    # Taken here, so that the text index can use them in the same round.
+    last = (cursor.execute(_LAST).fetchone() or (0,))[0]
+    indexed = [(seq, numbers[memory.scope], memory) for seq, memory in enumerate(opened, last + 1)]
+    cursor.executemany(_INSERT, [_row(memory, seq, scope_id, marks) for seq, scope_id, memory in indexed])
+    texts_sqlite.add(connection, indexed)
+    links = [(source.bytes, memory.id.bytes) for memory in opened for source in dict.fromkeys(memory.derived_from)]
+    if links:
+        cursor.executemany(_LINK, links)
+
+
+def _row(memory: Memory, seq: int, scope_id: int, marks: Mapping[UUID, int]) -> tuple[Any, ...]:
+    """The row that holds this memory, in the order of the table."""
+    created_at = microseconds(memory.created_at)
+    valid_from = created_at if memory.valid_from is memory.created_at else microseconds(memory.valid_from)
+    return (
+        seq,
+        memory.id.bytes,
+        scope_id,
+        memory.kind,
+        memory.key,
+        memory.content,
+        _json(memory.data) if memory.data else None,
+        float(memory.importance),
+        memory.trust.value,
+        memory.source,
+        memory.author,
+        memory.reason,
+        _json([str(one) for one in memory.derived_from]) if memory.derived_from else None,
+        _json(memory.redacted) if memory.redacted else None,
+        memory.fingerprint,
+        memory.position,
+        created_at,
+        valid_from,
+        None if memory.valid_to is None else microseconds(memory.valid_to),
+        None if memory.expires_at is None else microseconds(memory.expires_at),
+        None if memory.superseded_at is None else microseconds(memory.superseded_at),
+        None if memory.superseded_by is None else memory.superseded_by.bytes,
+        memory.closed_because,
+        memory.uses,
+        None if memory.used_at is None else microseconds(memory.used_at),
+        marks.get(memory.id, memory.generation),
+    )
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,117 @@
+"""What one recall asks of a file is asked in one place: one thread, one connection, one state of the file."""
+
+import asyncio
+import sqlite3
+import threading
+
+import pytest
+
+import scrubjay
+from scrubjay.backends.sql.database import Database
+from scrubjay.errors import StoreUnavailable
+from scrubjay.ports import watch
+from scrubjay.settings import read_settings
+from scrubjay.testing import ToyEmbedder
+from scrubjay.wiring import wire
+
+
+@pytest.fixture
+async def database(tmp_path):
+    database = Database(f"sqlite:///{tmp_path / 'some.db'}")
+    await database.write(lambda connection: connection.exec_driver_sql("CREATE TABLE things (name TEXT)"))
+    yield database
+    await database.shut()
+
+
+@pytest.fixture
+def other(tmp_path, database):
+    """Another process, as far as SQLite can tell."""
+    connection = sqlite3.connect(tmp_path / "some.db", isolation_level=None, check_same_thread=False)
+    yield connection
+    connection.close()
+
+
+def counted(connection):
+    return connection.exec_driver_sql("SELECT count(*) FROM things").scalar_one()
+
+
+async def test_reads_see_one_state_of_the_file(database, other):
+    async def twice():
+        before = await database.read(counted)
+        other.execute("INSERT INTO things VALUES ('late')")
+        return before, await database.read(counted)
+
+    assert await database.together(twice) == (0, 0)
+    assert await database.read(counted) == 1
+
+
+async def test_what_others_wrote_is_seen_by_the_next_read(database, other):
+    for many in range(1, 4):
+        other.execute("INSERT INTO things VALUES ('new')")
+        assert await database.read(counted) == many
+
+
+async def test_all_of_it_runs_on_one_thread(database):
+    async def threads():
+        return {await database.read(lambda _: threading.get_ident()) for _ in range(3)}
+
+    assert len(await database.together(threads)) == 1
+
+
+async def test_waiting_for_something_else_is_refused(database):
+    with pytest.raises(RuntimeError, match="waits for something else"):
+        await database.together(lambda: asyncio.sleep(0))
+    assert await database.read(counted) == 0
+
+
+async def test_a_failed_read_is_told_in_our_words_and_the_next_one_works(database):
+    async def failing():
+        return await database.read(lambda connection: connection.exec_driver_sql("SELECT * FROM nowhere").all())
+
+    for _ in range(2):
+        with pytest.raises(StoreUnavailable, match="no such table: nowhere"):
+            await database.together(failing)
+        assert await database.read(counted) == 0
+
+
+async def test_a_read_leaves_no_snapshot_behind(database, other):
+    assert await database.read(counted) == 0
+    other.execute("INSERT INTO things VALUES ('new')")
+    busy, _, _ = other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    assert busy == 0
+
+
+class Calls:
+    """How often the store was asked."""
+
+    def __init__(self):
+        self.reads = 0
+
+    def began(self, stage):
+        self.reads += stage.name == "store" and stage.facts["operation"] == "read"
+
+    def ended(self, stage, state):
+        pass
+
+
+async def test_a_recall_goes_to_the_file_once(tmp_path):
+    async with wire(read_settings(home=tmp_path, background=False), embedder=ToyEmbedder()) as jay:
+        await jay.remember_many([f"The {name} sings" for name in ("canary", "finch", "wren")], user="anna")
+        await jay.remember_many(["Where did you go?", "To Lisbon!"], user="anna", session="s1")
+        await jay.recall("who sings?", user="anna")
+        calls = Calls()
+        stop = watch(calls)
+        hits = await jay.recall("where did you go?", user="anna")
+        stop()
+        assert {"Where did you go?", "To Lisbon!"} <= {hit.memory.content for hit in hits}
+        assert calls.reads == 1
+
+
+async def test_a_recall_sees_what_another_program_just_wrote(tmp_path):
+    async with (
+        scrubjay.open_async(tmp_path, embedder="none", background=False) as one,
+        scrubjay.open_async(tmp_path, embedder="none", background=False) as another,
+    ):
+        for name in ("canary", "finch"):
+            await one.remember(f"The {name} sings")
+            assert [hit.memory.content for hit in await another.recall(name)] == [f"The {name} sings"]
