@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from uuid import UUID
 
@@ -88,9 +88,9 @@ async def _baselines(jay: Scrubjay, asked: Asked) -> dict[str, list[UUID]]:
     wanted = {"place": {"lt": asked.before}} if asked.before is not None else {}
     query = Query(text=asked.text, filter=Filter(scope=Scope(user=asked.group), data=wanted), limit=LIMIT)
     parts = jay.parts
-    found = await retrieve(
-        understand(query), query, stores=parts.stores, serving=parts.serving, now=parts.clock(), depth=DEPTH
-    )
+    # Without its title: what is compared twice is no search alone.
+    question = replace(understand(query), title="")
+    found = await retrieve(question, query, stores=parts.stores, serving=parts.serving, now=parts.clock(), depth=DEPTH)
     by_words = [match.id for match in found.rankings["words"]]
     by_meaning = [match.id for match in found.rankings["meaning"]]
     scores: dict[UUID, float] = {}

@@ -32,6 +32,15 @@ Measured on the dev part of the sets: nDCG on past tasks 0.392 → 0.412 and on 
 BEAM 0.692 → 0.695.
 """
 
+BRIEF: Final = 150
+LEAST_BREVITY: Final = 0.5
+"""Words count less in proportion where what is found are documents of more characters than this, but never under half.
+
+A long text has some word of the question by chance, and gives a model more to go by. Turns of talk keep their words at
+any length: they say "she" and "there", and words find the names. Measured on the dev part of the sets: R@1 on code
+search 0.389 → 0.405 and nDCG 0.599 → 0.611. With turns among what it holds for, R@10 on BEAM 0.701 → 0.692.
+"""
+
 LEAST_SPREAD: Final = 0.02
 """Cosines that lie closer together than this are noise, and are not stretched to look like a judgement."""
 
@@ -54,7 +63,10 @@ class Candidate(NamedTuple):
     relevance: float
     """The weighted sum of its standardized scores: 0 is an ordinary candidate, 3 stands out."""
     signals: Mapping[str, float]
-    """For each ranking that holds it: score, rank from 1 (`_rank`), standardized score (`_z`) and its `_weight`."""
+    """For each ranking that holds it: score, rank from 1 (`_rank`), standardized score (`_z`) and its `_weight`.
+
+    Of `title` only score and rank, for it is part of the `meaning_z`.
+    """
     start: int = 0
     stop: int | None = None
     """The part of the content that is closest in meaning; a stop of None means all of it."""
@@ -68,7 +80,8 @@ def fuse(
     A memory that only one ranking holds stays in. `terms` is how many words were looked for, and `depth` how many
     memories each retriever was asked for: a full ranking cut off its lowest, so what it lacks counts as its lowest. A
     shorter one is complete: what it lacks has none of the words, or has no vector yet and counts as ordinary. Recency
-    has ranks only: it adds candidates, and it is the order when nothing else is asked for.
+    has ranks only: it adds candidates, and it is the order when nothing else is asked for. A ranking `title` adds none:
+    it has what `meaning` has, compared with the title of a long question, and the mean of both cosines counts.
     """
     columns = {name: rankings[name] for name in ("meaning", "words", "recency") if rankings.get(name)}
     # Row numbers instead of ids: a UUID is slow to hash, and the arithmetic wants plain lists.
@@ -78,12 +91,16 @@ def fuse(
     }
     totals = [0.0] * len(rows)
     signals: list[dict[str, float]] = [{} for _ in rows]
+    titles = rankings.get("title", ())
     for name, weight in _weights(columns, terms).items():
-        absent = _absent(name, columns[name], complete=len(columns[name]) < depth)
-        least = LEAST_SPREAD if name == "meaning" else _ROUNDING * columns[name][0].score
-        standard = _standardized(columns[name], places[name], len(rows), absent=absent, least=least)
+        matches = _with_titles(columns[name], titles) if name == "meaning" and titles else columns[name]
+        absent = _absent(name, matches, complete=len(matches) < depth)
+        least = LEAST_SPREAD if name == "meaning" else _ROUNDING * matches[0].score
+        standard = _standardized(matches, places[name], len(rows), absent=absent, least=least)
         totals = [total + weight * score for total, score in zip(totals, standard, strict=True)]
         _note(signals, name, columns[name], places[name], standard, weight)
+    for rank, match in enumerate(titles, 1):
+        signals[rows[match.id.int]] |= {"title": match.score, "title_rank": rank}
     for rank, row in enumerate(places.get("recency", ()), 1):
         signals[row]["recency_rank"] = rank
         if len(columns) == 1:
@@ -96,7 +113,9 @@ def fuse(
 def _weights(columns: Mapping[str, Sequence[Match]], terms: int) -> dict[str, float]:
     """How much each ranking with scores counts for this question. One that is alone counts fully."""
     if "meaning" in columns and "words" in columns:
-        return {"meaning": MEANING, "words": WORDS * _trust(columns["words"]) * min(1.0, FEW_TERMS / max(1, terms))}
+        # Not their product: a long question among long texts would leave the words without a voice.
+        shared = min(FEW_TERMS / max(FEW_TERMS, terms), _brevity(columns["meaning"]))
+        return {"meaning": MEANING, "words": WORDS * _trust(columns["words"]) * shared}
     return {name: 1.0 for name in ("meaning", "words") if name in columns}
 
 
@@ -106,6 +125,23 @@ def _trust(words: Sequence[Match]) -> float:
         return 1.0
     fall = 1 - words[TRUST_PLACE - 1].score / words[0].score
     return min(1.0, fall / TRUST_FALL)
+
+
+def _brevity(meaning: Sequence[Match]) -> float:
+    """From `LEAST_BREVITY` to 1: how short the documents are, by the median length of the parts that were found."""
+    # What may be a turn of talk counts as short.
+    lengths = sorted([match.stop - match.start if match.alone and match.stop else 0 for match in meaning])
+    return max(LEAST_BREVITY, BRIEF / max(BRIEF, lengths[len(lengths) // 2]))
+
+
+def _with_titles(meaning: Sequence[Match], titles: Sequence[Match]) -> list[Match]:
+    """The matches of a long question, in their order, with the mean of what its opening and its title say of each.
+
+    The opening of a bug report is half what every report has; the title says which one it is. Measured on the dev part
+    of the sets: nDCG on past tasks 0.412 → 0.433, on duplicate issues 0.669 → 0.701.
+    """
+    told = {match.id.int: match.score for match in titles}
+    return [match._replace(score=(match.score + told.get(match.id.int, match.score)) / 2) for match in meaning]
 
 
 def _absent(name: str, matches: Sequence[Match], *, complete: bool) -> float:

@@ -12,6 +12,13 @@ async def hydrate(
     candidates: Sequence[Candidate], *, filter: Filter, records: Records, now: datetime
 ) -> list[tuple[Candidate, Memory]]:
     """Return the candidates that are still there and that the filter admits, in their order, with their memories."""
-    found = await records.get(filter.scope, [candidate.id for candidate in candidates])
-    memories = {memory.id: memory for memory in found if filter.matches(memory, now)}
-    return [(candidate, memories[candidate.id]) for candidate in candidates if candidate.id in memories]
+    memories = iter(await records.get(filter.scope, [candidate.id for candidate in candidates]))
+    hydrated: list[tuple[Candidate, Memory]] = []
+    memory = next(memories, None)
+    # They come in the order asked, and those that are gone are left out.
+    for candidate in candidates:
+        if memory is not None and memory.id == candidate.id:
+            if filter.matches(memory, now):
+                hydrated.append((candidate, memory))
+            memory = next(memories, None)
+    return hydrated

@@ -6,7 +6,7 @@ from typing import Final, cast
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model import PLACE_NAMES, AsOf, Filter, Json, Reach, Where, scope_of
-from scrubjay.model.checks import check_several, in_utc, shown
+from scrubjay.model.checks import check_flag, check_several, in_utc, shown
 
 
 class Narrow(Where, total=False):
@@ -42,13 +42,18 @@ def filter_of(tenant: str, narrow: Narrow, *, reach: Reach) -> Filter:
         until=in_utc("until", narrow.get("until")),
         as_of=_as_of(narrow.get("as_of")),
         least_importance=narrow.get("least_importance", 0.0),
-        history=bool(narrow.get("history", False)),
+        history=_flag("history", narrow.get("history", False)),
     )
 
 
 def places(given: Mapping[str, object]) -> Where:
     """The keywords among these that name a place."""
     return cast("Where", {name: value for name, value in given.items() if name in PLACE_NAMES})
+
+
+def _flag(field: str, value: bool) -> bool:  # noqa: FBT001 -- it is the value that is checked
+    check_flag(field, value)
+    return value
 
 
 def _kinds(value: Sequence[str]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
@@ -11,6 +11,7 @@ from scrubjay.errors import EmbedderUnavailable, Unavailable
 from scrubjay.model import Query
 from scrubjay.ports import Match, Serving, Stores, stage
 from scrubjay.read.nearest import nearest
+from scrubjay.read.title import compare_title
 from scrubjay.read.understand import Question, opening
 
 if TYPE_CHECKING:
@@ -39,6 +40,26 @@ class Retrieved:
     answered: Serving | None = None
     """The generation that was asked by meaning, if one was."""
 
+    @property
+    def stands_alone(self) -> bool:
+        """Whether nothing that was found is known or suspected to be a turn of a session."""
+        return all(match.alone for matches in self.rankings.values() for match in matches)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """A question that only the stores have to answer: the model has had its say."""
+
+    serving: Serving | None = None
+    """The generation to ask by meaning; None when none is to be asked."""
+    vector: "Matrix | None" = None
+    """The question as a vector of its model."""
+    title: "Matrix | None" = None
+    """Its title as another, when it has one."""
+    degraded: tuple[str, ...] = ()
+    by_words: list[Match] | None = None
+    """What has its words, when that was asked while the model took its time."""
+
 
 async def retrieve(
     question: Question,
@@ -54,13 +75,71 @@ async def retrieve(
     `serving` says which generation to ask by meaning; None when there is no model, and words are all there is.
     """
     if question.is_empty:
-        newest = await stores.records.find(query.filter, now=now, limit=depth)
-        return Retrieved(rankings={"recency": [Match(id=memory.id, score=0.0) for memory in newest]})
-    by_words, (by_meaning, degraded, answered) = await asyncio.gather(
+        return await _newest(query, stores=stores, now=now, depth=depth)
+
+    async def meaning() -> tuple[Ready, Retrieved]:
+        ready = await _embedded(question, serving)
+        return ready, await _by_meaning(ready, query, stores=stores, now=now, depth=depth)
+
+    by_words, (ready, found) = await asyncio.gather(
         _by_words(question, query, stores=stores, now=now, depth=depth),
-        _by_meaning(question, query, stores=stores, serving=serving, now=now, depth=depth),
+        meaning(),
     )
-    return Retrieved(rankings={"meaning": by_meaning, "words": by_words}, degraded=degraded, answered=answered)
+    return await _united(ready, found, by_words, query, stores=stores, now=now)
+
+
+async def ready_for(
+    question: Question, query: Query, *, stores: Stores, serving: AskServing | None, now: datetime, depth: int
+) -> Ready:
+    """Do what of `retrieve` has to be waited for elsewhere, so that `retrieve_ready` finds the rest in one place."""
+    embedding = asyncio.ensure_future(_embedded(question, serving))
+    # A vector that is remembered is there at once; a model that has to work leaves time for the words.
+    await asyncio.sleep(0)
+    if embedding.done() or not question.by_words:
+        return await embedding
+    by_words, ready = await asyncio.gather(_by_words(question, query, stores=stores, now=now, depth=depth), embedding)
+    return replace(ready, by_words=by_words)
+
+
+async def retrieve_ready(
+    ready: Ready, question: Question, query: Query, *, stores: Stores, now: datetime, depth: int
+) -> Retrieved:
+    """The same as `retrieve`, one index after the other: for stores that are asked together."""
+    if question.is_empty:
+        return await _newest(query, stores=stores, now=now, depth=depth)
+    by_words = ready.by_words
+    if by_words is None:
+        by_words = await _by_words(question, query, stores=stores, now=now, depth=depth)
+    found = await _by_meaning(ready, query, stores=stores, now=now, depth=depth)
+    return await _united(ready, found, by_words, query, stores=stores, now=now)
+
+
+async def _united(
+    ready: Ready, found: Retrieved, by_words: Sequence[Match], query: Query, *, stores: Stores, now: datetime
+) -> Retrieved:
+    """What both searches found, and what the title of the question says of all of it, when it has one."""
+    rankings = {**found.rankings, "words": by_words}
+    if ready.title is None or ready.vector is None or found.answered is None:
+        return replace(found, rankings=rankings)
+    try:
+        compared = await compare_title(
+            rankings["meaning"],
+            by_words,
+            query.filter,
+            serving=found.answered,
+            opening=ready.vector,
+            title=ready.title,
+            vectors=stores.vectors,
+            now=now,
+        )
+    except Unavailable:
+        return replace(found, rankings=rankings, degraded=tuple(dict.fromkeys((*found.degraded, "vectors"))))
+    return replace(found, rankings={**rankings, **compared})
+
+
+async def _newest(query: Query, *, stores: Stores, now: datetime, depth: int) -> Retrieved:
+    newest = await stores.records.find(query.filter, now=now, limit=depth)
+    return Retrieved(rankings={"recency": [Match(id=memory.id, score=0.0) for memory in newest]})
 
 
 async def _by_words(question: Question, query: Query, *, stores: Stores, now: datetime, depth: int) -> list[Match]:
@@ -70,21 +149,11 @@ async def _by_words(question: Question, query: Query, *, stores: Stores, now: da
         return await stores.texts.match(question.terms, query.filter, now=now, limit=depth)
 
 
-async def _by_meaning(
-    question: Question,
-    query: Query,
-    *,
-    stores: Stores,
-    serving: AskServing | None,
-    now: datetime,
-    depth: int,
-) -> tuple[list[Match], tuple[str, ...], Serving | None]:
-    if not question.by_meaning or serving is None:
-        return [], (), None
+async def _by_meaning(ready: Ready, query: Query, *, stores: Stores, now: datetime, depth: int) -> Retrieved:
+    answering, vector = ready.serving, ready.vector
+    if answering is None or vector is None:
+        return Retrieved(rankings={"meaning": []}, degraded=ready.degraded)
     try:
-        answering, vector = await _embedded(question, serving)
-        if answering is None or vector is None:
-            return [], ("vectors",), None
         among: list[UUID] | None = None
         if not query.filter.is_plain:
             among = await stores.records.among(query.filter, now=now, limit=MOST_AMONG)
@@ -95,19 +164,31 @@ async def _by_meaning(
                 answering, vector, query.filter, vectors=stores.vectors, now=now, limit=depth, among=among
             )
     except Unavailable:
-        return [], ("vectors",), None
+        return Retrieved(rankings={"meaning": []}, degraded=("vectors",))
     lacking = {"embedder": answering.is_fallback, "vectors": not found.is_whole}
-    return found.matches, tuple(name for name, lacks in lacking.items() if lacks), answering
+    return Retrieved(
+        rankings={"meaning": found.matches},
+        degraded=tuple(name for name, lacks in lacking.items() if lacks),
+        answered=answering,
+    )
 
 
-async def _embedded(question: Question, serving: AskServing) -> "tuple[Serving | None, Matrix | None]":
-    """The generation that answers, and the question as a vector of its model: the first whose model can be asked."""
-    answering = await serving()
-    while answering is not None:
-        embedder = answering.embedder
-        text = opening(question.text, window=embedder.window, count=embedder.count)
-        try:
-            return answering, (await embedder.embed([text], question=True))[0]
-        except EmbedderUnavailable:
-            answering = await serving(failed=answering)
-    return None, None
+async def _embedded(question: Question, serving: AskServing | None) -> Ready:
+    """The question as a vector of the generation that answers: the first whose model can be asked."""
+    if not question.by_meaning or serving is None:
+        return Ready()
+    try:
+        answering = await serving()
+        while answering is not None:
+            embedder = answering.embedder
+            text = opening(question.text, window=embedder.window, count=embedder.count)
+            try:
+                vector = (await embedder.embed([text], question=True))[0]
+                # By itself: beside a long text in one batch, a short one takes as long.
+                title = (await embedder.embed([question.title], question=True))[0] if question.title else None
+                return Ready(serving=answering, vector=vector, title=title)
+            except EmbedderUnavailable:
+                answering = await serving(failed=answering)
+    except Unavailable:
+        pass
+    return Ready(degraded=("vectors",))

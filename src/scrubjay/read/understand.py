@@ -30,6 +30,8 @@ class Question:
     text: str
     terms: tuple[str, ...] = ()
     """The words to look for, most telling first when there were too many."""
+    title: str = ""
+    """The first line of a long question, when more lines follow: what it calls itself. Empty when it has none."""
     by_words: bool = False
     """Whether a search by words is wanted and has words to look for."""
     by_meaning: bool = False
@@ -50,10 +52,17 @@ def understand(query: Query) -> Question:
     return Question(
         text=text,
         terms=terms,
+        title=_title(text),
         by_words=bool(terms),
         by_meaning=query.mode != "words" and bool(text),
         asks_assistant=_ASSISTANT.search(text) is not None,
     )
+
+
+def _title(text: str) -> str:
+    """The first line, when it is short enough for a title and the question too long to be one."""
+    end = text.find("\n", 0, OPENING + 1)
+    return text[:end].rstrip() if end > 0 and len(text) > OPENING else ""
 
 
 def opening(text: str, *, window: int, count: Callable[[Sequence[str]], list[int]]) -> str:

@@ -1,4 +1,6 @@
-"""Follow: the turn after a good match joins the candidates, and nothing else does."""
+"""Follow: the turn after a good match and the turns of a named time join the candidates, and nothing else does."""
+
+from datetime import UTC, datetime
 
 import pytest
 
@@ -76,3 +78,39 @@ async def test_a_caller_who_drew_a_line_gets_what_is_inside_it(store, asked):
 async def test_outside_a_session_nothing_follows(store):
     notes = await told(store, *(a_memory(f"Note {place}") for place in range(3)))
     assert [memory for _, memory in await followed(store, notes[0])] == [notes[0]]
+
+
+async def dated_talk(store, *days):
+    drafts = [
+        a_memory(f"Said {place}", kind="message", scope=TALK, valid_from=datetime(2023, 5, day, 12, tzinfo=UTC))
+        for place, day in enumerate(days)
+    ]
+    return await told(store, *drafts)
+
+
+async def test_the_turns_of_a_time_that_is_named_join(store):
+    said = await dated_talk(store, 1, 2, 25, 25, 26)
+    found = await followed(store, said[4], text="what did she do on 25 May 2023?")
+    assert {memory.id for _, memory in found} == {said[place].id for place in (2, 3, 4)}
+    assert [candidate.relevance for candidate, _ in found] == [3.0, UNSEEN, UNSEEN]
+
+
+async def test_each_turn_joins_once_and_only_what_the_filter_admits(store):
+    said = await dated_talk(store, 25, 25, 25)
+    found = await followed(store, said[0], text="what did she do on 25 May 2023, or in May 2023?")
+    assert sorted(memory.position for _, memory in found) == [0, 1, 2]
+    assert await followed(store, said[0], text="what was on 25 May 2023?", kinds=("observation",)) == found[:1]
+
+
+async def test_a_time_outside_of_the_filter_is_not_looked_up(store):
+    said = await dated_talk(store, 1, 25)
+    narrowed = Filter(scope=a_scope(), until=datetime(2023, 5, 2, tzinfo=UTC))
+    query = Query(text="what did she do on 25 May 2023?", filter=narrowed)
+    pairs = [(Candidate(said[0].id, 3.0, {}), said[0])]
+    assert await follow(pairs, question=understand(query), query=query, records=store, now=NOW) == pairs
+
+
+async def test_nothing_joins_what_stands_alone(store):
+    await dated_talk(store, 25)
+    fact = a_memory("She was there")
+    assert len(await followed(store, fact, text="what did she do on 25 May 2023?")) == 1

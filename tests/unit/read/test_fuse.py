@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.ports import Match
-from scrubjay.read.fuse import FEW_TERMS, WORDS, fuse
+from scrubjay.read.fuse import BRIEF, FEW_TERMS, LEAST_BREVITY, WORDS, fuse
 
 A, B, C, D, E = (UUID(int=number) for number in range(1, 6))
 
@@ -164,3 +164,49 @@ def test_the_unit_of_bm25_does_not_matter_nor_the_order_of_the_rankings(scores, 
     fused = order({"meaning": meaning, "words": words})
     assert order({"words": scaled, "meaning": meaning}) == fused
     assert set(fused) == {match.id for match in (*meaning, *words)}
+
+
+def lasting(length: int, *scores: float, alone: bool = True) -> list[Match]:
+    """Matches whose parts have so many characters."""
+    return [Match(id=UUID(int=place), score=score, stop=length, alone=alone) for place, score in enumerate(scores, 1)]
+
+
+@pytest.mark.parametrize(
+    ("length", "terms", "weight"),
+    [
+        (BRIEF // 3, 1, WORDS),
+        (BRIEF, 1, WORDS),
+        (BRIEF * 4 // 3, 1, WORDS * 0.75),
+        (BRIEF * 2, 1, WORDS * LEAST_BREVITY),
+        (BRIEF * 20, 1, WORDS * LEAST_BREVITY),
+        (BRIEF * 20, 4 * FEW_TERMS, WORDS / 4),
+        (BRIEF * 20, FEW_TERMS, WORDS * LEAST_BREVITY),
+    ],
+)
+def test_the_words_of_long_documents_count_less(length, terms, weight):
+    rankings = {"meaning": lasting(length, 0.8, 0.5, 0.2), "words": many(9.0, 1.0)}
+    assert fuse(rankings, terms=terms)[0].signals["words_weight"] == pytest.approx(weight)
+
+
+@pytest.mark.parametrize(
+    "meaning",
+    [
+        [*lasting(BRIEF // 2, 0.8, 0.5), Match(id=E, score=0.4, stop=100 * BRIEF, alone=True)],
+        lasting(100 * BRIEF, 0.8, 0.5, alone=False),
+        [Match(id=A, score=0.8, alone=True)],
+    ],
+    ids=["one long text among short ones", "long turns of talk", "of unknown length"],
+)
+def test_elsewhere_they_count_fully(meaning):
+    assert fuse({"meaning": meaning, "words": many(9.0)})[0].signals["words_weight"] == WORDS
+
+
+def test_the_title_of_a_long_question_counts_as_much_as_its_opening():
+    opening, title = ranking(a=0.8, b=0.7, c=0.2), ranking(b=0.6, a=0.3, c=0.1)
+    assert order({"meaning": opening}) == [A, B, C]
+    assert order({"meaning": opening, "title": title}) == [B, A, C]
+    best = fuse({"meaning": opening, "title": title})[0]
+    assert (best.signals["meaning"], best.signals["meaning_rank"]) == (0.7, 2)
+    assert (best.signals["title"], best.signals["title_rank"]) == (0.6, 1)
+    averaged = fuse({"meaning": ranking(b=0.65, a=0.55, c=0.15)})[0]
+    assert best.relevance == pytest.approx(averaged.relevance)

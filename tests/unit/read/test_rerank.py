@@ -7,19 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.model import Filter, Query
+from scrubjay.read.forms import words_found
 from scrubjay.read.fuse import Candidate
 from scrubjay.read.rerank import (
     ASSISTANT,
     BACKWARDS,
+    DATED,
     EVENT_HALF_LIFE,
     FACT_HALF_LIFE,
     IMPORTANCE,
     MOST_USE,
     NEIGHBOURS,
+    PARTS,
     RECENCY,
     SESSION,
     rerank,
-    words_found,
 )
 from scrubjay.read.understand import understand
 from scrubjay.testing.values import DAY, NOW, a_memory, a_scope
@@ -114,6 +116,25 @@ def test_what_an_assistant_said_counts_less_unless_it_is_asked_for():
     assert signals_of(told, ranked(pair(told)))["role"] == 0
 
 
+def test_a_turn_of_the_time_that_is_named_counts_more():
+    then, later = turn(1, valid_from=NOW - 9 * DAY), turn(50, valid_from=NOW - DAY)
+    fact = a_memory("Since then", valid_from=NOW - 9 * DAY)
+    others = [pair(a_memory(f"Other {number}"), 0.0) for number in range(30)]
+    question = ask(f"What did she say on {NOW - 9 * DAY:%Y-%m-%d}?")
+    answers = ranked(pair(then), pair(later), pair(fact), *others, question=question)
+    assert signals_of(then, answers)["time"] == DATED
+    assert 0 < signals_of(later, answers)["time"] < DATED / 2
+    assert signals_of(fact, answers)["time"] == 0
+    assert "of that time" in next(answer.why for answer in answers if answer.memory is then)
+
+
+def test_what_is_known_of_talk_counts_less_among_few():
+    few = turn(1, author="Anna")
+    alone = signals_of(few, ranked(pair(few), pair(a_memory(), 0.0)))["told"]
+    many = signals_of(few, ranked(pair(few), *(pair(a_memory(), 0.0) for _ in range(40))))["told"]
+    assert many < alone < 0
+
+
 def test_importance_moves_both_ways():
     high, usual, low = (a_memory(importance=importance) for importance in (1.0, 0.5, 0.0))
     answers = ranked(pair(low), pair(usual), pair(high))
@@ -153,8 +174,7 @@ def test_the_newest_stay_first_when_nothing_is_asked_for():
 def test_the_parts_add_up_and_the_signals_of_the_retrievers_are_kept():
     memory = a_memory(importance=0.9, uses=5)
     signals = ranked(pair(memory, 1.5, meaning=0.7, meaning_rank=1))[0].signals
-    parts = ("relevance", "neighbours", "session", "role", "importance", "recency", "use")
-    assert signals["total"] == pytest.approx(sum(signals[part] for part in parts))
+    assert signals["total"] == pytest.approx(sum(signals[part] for part in PARTS))
     assert signals["meaning"] == 0.7
 
 

@@ -105,3 +105,12 @@ def test_a_short_text_is_not_counted():
         raise AssertionError(texts)
 
     assert opening("how should I indent?", window=256, count=never) == "how should I indent?"
+
+
+def test_a_long_question_of_several_lines_has_a_title():
+    body = "It fails. " * 40
+    assert asked(f"Crash on start \r\n\r\n{body}").title == "Crash on start"
+    assert asked(f"\n\n  Crash on start\n{body}").title == "Crash on start"
+    assert asked(f"{'x' * 200}\n{body}").title == "x" * 200
+    for text in ("Crash on start\nIt fails.", body, f"{'x' * 201}\n{body}", f"{'x' * 199} {body}", ""):
+        assert asked(text).title == "", text[:20]

@@ -1,0 +1,64 @@
+"""Confidence: by the closest memory, whatever stands first; nothing is claimed of what was not compared."""
+
+import math
+from itertools import pairwise
+
+import pytest
+
+from scrubjay.model import Hits
+from scrubjay.model.answers import OFF_TOPIC
+from scrubjay.read.confidence import MIDDLE, chance, confidence
+from scrubjay.read.fuse import Candidate
+from scrubjay.read.rerank import Ranked
+from scrubjay.testing.values import a_memory
+
+
+class Halving:
+    """Says that a cosine means half of itself."""
+
+    def calibrate(self, cosine: float) -> float:
+        return cosine / 2
+
+
+def ranked(*cosines: float | None) -> list[Ranked]:
+    memories = [a_memory(f"memory {place}") for place in range(len(cosines))]
+    return [
+        Ranked(
+            memory=memory,
+            candidate=Candidate(id=memory.id, relevance=0.0, signals={} if cosine is None else {"meaning": cosine}),
+            score=1 - place / 1000,
+        )
+        for place, (memory, cosine) in enumerate(zip(memories, cosines, strict=True))
+    ]
+
+
+def test_the_closest_counts_wherever_it_stands():
+    assert confidence(ranked(None, 0.1, 0.9, 0.4), Halving()) == chance(0.45)
+    assert confidence(ranked(0.9), Halving()) == chance(0.45)
+
+
+def test_where_there_is_nothing_nothing_is_about_it():
+    assert confidence([], Halving()) == 0
+
+
+@pytest.mark.parametrize(("cosines", "scale"), [((None, None), Halving()), ((0.9,), None), ((), None)])
+def test_what_was_not_compared_is_not_known(cosines, scale):
+    assert confidence(ranked(*cosines), scale) is None
+
+
+def test_the_chance_grows_with_the_similarity_from_0_to_1():
+    chances = [chance(step / 100) for step in range(101)]
+    assert all(less < more for less, more in pairwise(chances))
+    assert 0 < chances[0] < 0.01
+    assert 0.99 < chances[-1] < 1
+    assert math.isclose(chance(MIDDLE), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("known", "is_off_topic", "shown"),
+    [(None, False, "<0 hits in 1.5 ms>"), (0.0, True, ", confidence 0.00>"), (OFF_TOPIC, False, "confidence 0.20>")],
+)
+def test_hits_show_it(known, is_off_topic, shown):
+    hits = Hits(hits=(), confidence=known, milliseconds=1.5)
+    assert hits.is_off_topic is is_off_topic
+    assert shown in repr(hits)

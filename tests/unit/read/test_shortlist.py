@@ -1,0 +1,106 @@
+"""Shortlist: fewer memories are fetched, and the answers are those that all of them would have given."""
+
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scrubjay.model import Filter, Query
+from scrubjay.ports import Match
+from scrubjay.read.diversify import diversify
+from scrubjay.read.fuse import Candidate
+from scrubjay.read.rerank import rerank
+from scrubjay.read.retrieve import Retrieved
+from scrubjay.read.shortlist import FEWEST, LIFT, is_settled, shortlist
+from scrubjay.read.understand import understand
+from scrubjay.testing.values import NOW, a_memory, a_scope
+
+QUESTION = understand(Query(text="where do we deploy?", filter=Filter(scope=a_scope())))
+WORDS = ("amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "jetty", "knoll", "ledge",
+         "marsh", "north", "ocean", "plain")  # fmt: skip
+
+told = st.builds(
+    dict,
+    relevance=st.floats(-3, 6),
+    importance=st.floats(0, 1),
+    uses=st.integers(0, 1_000_000),
+    days=st.integers(0, 4_000),
+    kind=st.sampled_from(["note", "rule", "event", "feedback"]),
+    data=st.sampled_from([{}, {"role": "assistant"}, {"role": "user"}]),
+    repeated=st.booleans(),
+)
+
+
+def found_for(items):
+    """The candidates, best first, each with its memory. What is repeated differs from the others by a sign only."""
+    pairs = []
+    for place, item in enumerate(sorted(items, key=lambda item: -item["relevance"])):
+        own = f"{WORDS[place % 16]} {WORDS[place // 16]} lies behind the {WORDS[-1 - place % 16]} number {place}"
+        memory = a_memory(
+            f"We deploy on Fridays{'!' * (place % 3)}" if item["repeated"] else own,
+            kind=item["kind"],
+            importance=item["importance"],
+            uses=item["uses"],
+            data=item["data"],
+            valid_from=NOW - timedelta(days=item["days"]),
+        )
+        pairs.append((Candidate(id=memory.id, relevance=item["relevance"], signals={}), memory))
+    return pairs
+
+
+def alone(pairs):
+    return Retrieved(rankings={"words": [Match(id=candidate.id, score=1.0, alone=True) for candidate, _ in pairs]})
+
+
+def answered(pairs, many, limit):
+    ranked = rerank(pairs[:many], question=QUESTION, now=NOW)
+    answers = diversify(ranked, limit)
+    return answers, is_settled(answers, ranked, [candidate for candidate, _ in pairs[many:]], limit)
+
+
+@given(told)
+def test_nothing_lifts_a_memory_that_stands_alone_any_further(item):
+    pairs = found_for([item])
+    [ranked] = rerank(pairs, question=QUESTION, now=NOW)
+    assert sum(ranked.parts) <= item["relevance"] + LIFT + 1e-9
+
+
+@given(st.lists(told, min_size=1, max_size=80), st.integers(1, 20))
+def test_the_answers_are_those_of_all_candidates(items, limit):
+    pairs = found_for(items)
+    many = shortlist([candidate for candidate, _ in pairs], alone(pairs), limit)
+    answers, settled = answered(pairs, many, limit)
+    everything, _ = answered(pairs, len(pairs), limit)
+    if settled:
+        assert [(one.memory.id, one.score) for one in answers] == [(one.memory.id, one.score) for one in everything]
+
+
+def plain(relevance, *, repeated=False):
+    return {"relevance": relevance, "importance": 0.5, "uses": 0, "days": 0, "kind": "note", "data": {},
+            "repeated": repeated}  # fmt: skip
+
+
+def test_what_lies_far_behind_is_left_out():
+    pairs = found_for([plain(5.0)] * 10 + [plain(1.0)] * 90)
+    many = shortlist([candidate for candidate, _ in pairs], alone(pairs), 10)
+    assert many == FEWEST
+    assert answered(pairs, many, 10)[1]
+
+
+def test_what_could_still_be_an_answer_is_fetched():
+    pairs = found_for([plain(5.0)] * 10 + [plain(5.0 - LIFT + 0.01)] * 40 + [plain(1.0)] * 50)
+    assert shortlist([candidate for candidate, _ in pairs], alone(pairs), 10) == 50
+
+
+def test_answers_that_repeat_each_other_are_not_settled():
+    pairs = found_for([plain(5.0, repeated=True)] * 40 + [plain(1.0)] * 60)
+    many = shortlist([candidate for candidate, _ in pairs], alone(pairs), 10)
+    assert many == 40
+    assert not answered(pairs, many, 10)[1]
+
+
+def test_where_there_is_a_turn_all_are_fetched():
+    pairs = found_for([plain(5.0)] * 10 + [plain(1.0)] * 90)
+    turn = Match(id=pairs[-1][0].id, score=1.0)
+    found = Retrieved(rankings={**alone(pairs).rankings, "meaning": [turn]})
+    assert shortlist([candidate for candidate, _ in pairs], found, 10) == 100
