@@ -22,8 +22,8 @@ from rich.table import Table
 
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.schema import metadata
-from scrubjay.backends.vectors.embedded import EmbeddedVectors
 from scrubjay.backends.vectors.coded import question
+from scrubjay.backends.vectors.embedded import EmbeddedVectors
 from scrubjay.backends.vectors.partition import Partition
 from scrubjay.model import Filter, Scope, new_id
 from scrubjay.ports import Entry
