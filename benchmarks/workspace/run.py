@@ -14,7 +14,7 @@ from pathlib import Path
 
 import localization
 import secrets_found
-import speed
+import timing
 from rich.console import Console
 from rich.table import Table
 
@@ -32,11 +32,11 @@ async def main(given: argparse.Namespace) -> None:
     by_kind, together = secrets_found.measured()
     shown("Redaction on a labelled set", ("kind", "texts", "right"), by_kind)
     shown("together", ("", ""), together)
-    shown("Recording a job, microseconds", ("", "calls", "p50", "p99", "most"), await speed.enqueue())
+    shown("Recording a job, microseconds", ("", "calls", "p50", "p99", "most"), await timing.enqueue())
     shown(
         f"Ingest of {given.files:,} files, embedder {given.embedder}",
         ("", "files", "pieces", "seconds", "CPU seconds", "files/s"),
-        await speed.ingest(given.embedder, given.files),
+        await timing.ingest(given.embedder, given.files),
     )
     if given.data is not None and given.repositories is not None:
         shown(
@@ -51,5 +51,5 @@ if __name__ == "__main__":
     parser.add_argument("--data", type=Path, help="the folder with the data sets")
     parser.add_argument("--repositories", type=Path, help="the folder with the source trees")
     parser.add_argument("--embedder", default="none")
-    parser.add_argument("--files", type=int, default=speed.FILES)
+    parser.add_argument("--files", type=int, default=timing.FILES)
     asyncio.run(main(parser.parse_args()))
