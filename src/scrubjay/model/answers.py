@@ -4,13 +4,16 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, TypeAlias, overload
+from typing import Final, Literal, TypeAlias, overload
 from uuid import UUID
 
 from scrubjay.model.citations import CheckedCitation, warning_of
 from scrubjay.model.memory import Memory
 
 Outcome: TypeAlias = Literal["stored", "unchanged", "superseded"]
+
+OFF_TOPIC: Final = 0.05
+"""The confidence below which it is said. Far below one half: to say it of what is known is the worse mistake."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +67,17 @@ class Hits(Sequence[Hit]):
     hits: tuple[Hit, ...]
     degraded: tuple[str, ...] = ()
     """The parts that could not take part, such as `vectors`: what is here is right, but more might be found."""
+    confidence: float | None = None
+    """The chance that memories about the topic of the question are here at all, 0 to 1; None when it is not known.
+
+    Off the topic it is low. On the topic it is high, also when the one detail that was asked for is missing.
+    """
     milliseconds: float = 0.0
+
+    @property
+    def is_off_topic(self) -> bool:
+        """Whether nothing here seems to be about the question. Not when that is not known."""
+        return self.confidence is not None and self.confidence < OFF_TOPIC
 
     @overload
     def __getitem__(self, place: int) -> Hit: ...
@@ -81,8 +94,9 @@ class Hits(Sequence[Hit]):
 
     def __repr__(self) -> str:
         lines = "".join(f"\n  {hit!r}" for hit in self.hits)
+        confidence = f", confidence {self.confidence:.2f}" if self.confidence is not None else ""
         degraded = f", degraded: {', '.join(self.degraded)}" if self.degraded else ""
-        return f"<{len(self.hits)} hits in {self.milliseconds:.1f} ms{degraded}>{lines}"
+        return f"<{len(self.hits)} hits in {self.milliseconds:.1f} ms{confidence}{degraded}>{lines}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,40 +3,72 @@
 import time
 from dataclasses import replace
 from datetime import datetime
+from typing import NamedTuple
 
 from scrubjay.model import Hit, Hits, Query
 from scrubjay.ports import Calibrated, Stores, Trees, stage
 from scrubjay.read.compare import compared
+from scrubjay.read.confidence import confidence
 from scrubjay.read.diversify import diversify
 from scrubjay.read.follow import follow
 from scrubjay.read.fuse import DEPTH, FUSED, fuse
 from scrubjay.read.hydrate import hydrate
 from scrubjay.read.rerank import Ranked, rerank
-from scrubjay.read.retrieve import AskServing, Retrieved, retrieve
-from scrubjay.read.understand import understand
+from scrubjay.read.retrieve import AskServing, Retrieved, ready_for, retrieve, retrieve_ready
+from scrubjay.read.shortlist import is_settled, shortlist
+from scrubjay.read.understand import Question, understand
+
+
+class _Judged(NamedTuple):
+    answers: list[Ranked]
+    """As many as are wanted, best first."""
+    all: list[Ranked]
+    """They and the others that were fetched."""
 
 
 async def rank(
     query: Query, *, stores: Stores, serving: AskServing | None, now: datetime
 ) -> tuple[list[Ranked], tuple[str, ...]]:
     """Answer a question: the memories that fit, best first, and the parts that could not take part."""
-    ranked, found = await _ranked(query, stores=stores, serving=serving, now=now)
-    return ranked, found.degraded
+    judged, found = await _ranked(query, stores=stores, serving=serving, now=now)
+    return judged.answers, found.degraded
 
 
 async def _ranked(
     query: Query, *, stores: Stores, serving: AskServing | None, now: datetime
-) -> tuple[list[Ranked], Retrieved]:
+) -> tuple[_Judged, Retrieved]:
     question = understand(query)
     depth = max(DEPTH, 2 * query.limit)
-    with stage("retrieve"):
-        found = await retrieve(question, query, stores=stores, serving=serving, now=now, depth=depth)
-        candidates = fuse(found.rankings, terms=len(question.terms), depth=depth, limit=max(FUSED, 2 * query.limit))
-    with stage("hydrate"):
-        hydrated = await hydrate(candidates, filter=query.filter, records=stores.records, now=now)
-        hydrated = await follow(hydrated, question=question, query=query, records=stores.records, now=now)
-    with stage("rerank"):
-        return diversify(rerank(hydrated, question=question, now=now), query.limit), found
+    if stores.together is None:
+        with stage("retrieve"):
+            found = await retrieve(question, query, stores=stores, serving=serving, now=now, depth=depth)
+        return await _judged(found, question, query, stores=stores, now=now, depth=depth), found
+    ready = await ready_for(question, query, stores=stores, serving=serving, now=now, depth=depth)
+
+    async def search() -> tuple[_Judged, Retrieved]:
+        with stage("retrieve"):
+            found = await retrieve_ready(ready, question, query, stores=stores, now=now, depth=depth)
+        return await _judged(found, question, query, stores=stores, now=now, depth=depth), found
+
+    return await stores.together(search)
+
+
+async def _judged(
+    found: Retrieved, question: Question, query: Query, *, stores: Stores, now: datetime, depth: int
+) -> _Judged:
+    """What was found, fetched and put in order."""
+    candidates = fuse(found.rankings, terms=len(question.terms), depth=depth, limit=max(FUSED, 2 * query.limit))
+    many = shortlist(candidates, found, query.limit)
+    while True:
+        with stage("hydrate"):
+            hydrated = await hydrate(candidates[:many], filter=query.filter, records=stores.records, now=now)
+            hydrated = await follow(hydrated, question=question, query=query, records=stores.records, now=now)
+        with stage("rerank"):
+            ranked = rerank(hydrated, question=question, now=now)
+            answers = diversify(ranked, query.limit)
+            if is_settled(answers, ranked, candidates[many:], query.limit):
+                return _Judged(answers, ranked)
+        many = len(candidates)
 
 
 async def recall(
@@ -60,15 +92,21 @@ async def _answered(
     query: Query, *, stores: Stores, serving: AskServing | None, now: datetime, trees: Trees | None
 ) -> Hits:
     began = time.perf_counter()
-    ranked, found = await _ranked(query, stores=stores, serving=serving, now=now)
+    judged, found = await _ranked(query, stores=stores, serving=serving, now=now)
     answered = found.answered
     scale = answered.embedder if answered is not None and isinstance(answered.embedder, Calibrated) else None
-    hits = [_hit(one, scale, explain=query.explain) for one in ranked]
+    hits = [_hit(one, scale, explain=query.explain) for one in judged.answers]
     if query.least_similarity is not None:
         hits = [hit for hit in hits if _alike(hit, query.least_similarity)]
     cited = await compared([hit.memory for hit in hits], query.filter.scope, trees)
     hits = [replace(hit, cited=cited[hit.memory.id]) if hit.memory.id in cited else hit for hit in hits]
-    return Hits(hits=tuple(hits), degraded=found.degraded, milliseconds=(time.perf_counter() - began) * 1000)
+    return Hits(
+        hits=tuple(hits),
+        degraded=found.degraded,
+        # What a part would have found is not known, and the scale of a model that stands in was not asked for.
+        confidence=None if found.degraded else confidence(judged.all, scale),
+        milliseconds=(time.perf_counter() - began) * 1000,
+    )
 
 
 def _hit(ranked: Ranked, scale: Calibrated | None, *, explain: bool) -> Hit:

@@ -21,9 +21,9 @@ HERE = {"user": "anna", "project": "shop"}
 
 
 @asynccontextmanager
-async def serving(home, *, where=HERE, shares_files=True, mode="auto"):
+async def serving(home, *, where=HERE, shares_files=True, mode="auto", embedder=None):
     """A client of the tools, and the memory behind them."""
-    async with wire(read_settings(home=home, background=False), embedder=ToyEmbedder()) as jay:
+    async with wire(read_settings(home=home, background=False), embedder=embedder or ToyEmbedder()) as jay:
 
         async def memory_of(request, *, writes):
             return jay
@@ -76,6 +76,24 @@ async def test_remember_and_recall(tmp_path):
         assert told["memory"]["id"] in receipt["ids"]
         assert (await call(client, "recall", query="spaces"))[0] == "Nothing is known about this."
         assert (await jay.history(key="pref:indent"))[-1].closed_because == "forgotten: asked to"
+
+
+async def test_what_nothing_is_about_is_doubted(tmp_path):
+    class Calibrated(ToyEmbedder):
+        """Says that a cosine means its square."""
+
+        def calibrate(self, cosine: float) -> float:
+            return max(0.0, cosine) ** 2
+
+    async with serving(tmp_path, embedder=Calibrated()) as (client, _):
+        await call(client, "remember", content="Prefers tabs")
+        known, sure = await call(client, "recall", query="prefers tabs")
+        assert known.startswith("1. ")
+        assert (sure["confidence"] > 0.9, "doubt" in sure) == (True, False)
+        unknown, unsure = await call(client, "recall", query="zebras eat grass")
+        assert unknown.startswith("Nothing here seems to be about this")
+        assert "\n1. [note] Prefers tabs" in unknown
+        assert (unsure["confidence"] < 0.05, unsure["doubt"]) == (True, unknown.splitlines()[0])
 
 
 async def test_a_call_may_name_another_place(tmp_path):

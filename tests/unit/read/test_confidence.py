@@ -56,7 +56,7 @@ def test_the_chance_grows_with_the_similarity_from_0_to_1():
 
 @pytest.mark.parametrize(
     ("known", "is_off_topic", "shown"),
-    [(None, False, "<0 hits in 1.5 ms>"), (0.0, True, ", confidence 0.00>"), (OFF_TOPIC, False, "confidence 0.20>")],
+    [(None, False, "<0 hits in 1.5 ms>"), (0.0, True, ", confidence 0.00>"), (OFF_TOPIC, False, "confidence 0.05>")],
 )
 def test_hits_show_it(known, is_off_topic, shown):
     hits = Hits(hits=(), confidence=known, milliseconds=1.5)
