@@ -74,8 +74,11 @@ async def check(jay, said):
         assert [one.position for one in place] == list(range(len(place)))
         assert [one.content for one in place] == [said[one.id] for one in place]
         assert len([one for one in believed if one.key == f"summary:s-{number}:0"]) == (1 if place else 0)
-    facts = Counter(one.content for one in believed if one.kind == "preference")
+    # A preference may have held, been replaced and hold again: then it is there once for each stretch of time.
+    facts = Counter((one.content, one.valid_from) for one in believed if one.kind == "preference")
     assert set(facts.values()) <= {1}
+    held = sorted((one for one in believed if one.kind == "preference"), key=lambda one: one.valid_from)
+    assert [one.valid_to for one in held] == [*(one.valid_from for one in held[1:]), None]
     assert await jay.parts.working.waiting(now=jay.parts.clock(), soon=SOON, limit=100) == []
     assert [fault for fault in await jay.check() if "wait to be indexed" not in fault] == []
     assert await jay.work.parked() == []

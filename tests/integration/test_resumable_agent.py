@@ -66,11 +66,13 @@ def whole(tmp_path_factory):
 
 
 async def test_killed_and_started_again_it_ends_as_if_it_never_was(tmp_path, whole):
-    assert len(killed_after(tmp_path, 3)) == 3
+    first = killed_after(tmp_path, 3)
     again = killed_after(tmp_path, 4)
-    assert again[0].startswith(f"{AGENT} is in cycle 1, ")
     last = finished(tmp_path)
-    assert "is in cycle" in last[0]
+    # It may be a few steps further than what it said last, but never back at a place that it has left.
+    assert first[0] == f"{AGENT} is between cycles: cycle 1 is next"
+    assert again[0] not in first[:2]
+    assert last[0] not in {*first, *again[:3]}
     assert files_in(tmp_path) == files_in(whole)
     assert await records_in(tmp_path) == await records_in(whole)
 
