@@ -96,6 +96,9 @@ def upgrade(connection: Connection, target: str) -> None:
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     config.attributes["connection"] = connection
+    if not connection.in_transaction():
+        # One that was begun below SQLAlchemy is unknown to Alembic, which would commit after each migration.
+        connection.begin()
     command.upgrade(config, target)
 
 
