@@ -13,7 +13,8 @@ from scrubjay.backends.vectors.chroma import ChromaVectors
 from scrubjay.backends.vectors.embedded import EmbeddedVectors
 from scrubjay.backends.vectors.pgvector import PgVectors
 from scrubjay.backends.vectors.qdrant import QdrantVectors
-from scrubjay.testing import congruence_of_vectors
+from scrubjay.testing import NOW, a_scope, congruence_of_vectors
+from scrubjay.testing.vectors import HERE, an_entry, directions
 
 SEEDS = range(2)
 
@@ -63,6 +64,14 @@ async def engine(request, tmp_path):
 @pytest.mark.parametrize("seed", SEEDS)
 async def test_every_engine_answers_like_the_reference(engine, seed):
     await congruence_of_vectors(MemoryVectors(), engine, seed)
+
+
+async def test_every_engine_of_ours_knows_what_stands_alone(engine):
+    [question] = directions(1)
+    turn, fact = an_entry(question, scope=a_scope(session="s-1")), an_entry(question)
+    await engine.upsert(1, [turn, fact])
+    found = await engine.search(1, question, HERE, now=NOW, limit=9)
+    assert {match.id: match.alone for match in found} == {turn.id: False, fact.id: True}
 
 
 class Undying(MemoryVectors):
