@@ -1,5 +1,6 @@
 """The rows of a run as tables, on the terminal and on a page."""
 
+import re
 import statistics
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ from rich.table import Table
 from systems import ALONE, FLOOR, STORES, SYSTEMS
 
 NOTE = "note"
+PATHS = re.compile(r"(?<!\S)/\S+")
 Seen = dict[str, Any]
 BEGIN, END = "<!-- measured: written by benchmarks/speed/run.py -->", "<!-- measured, end -->"
 
@@ -125,9 +127,14 @@ def with_ratio(figures: Figures, name: str, size: int, what: str, key: str) -> l
     return [brief(figures.value(name, size, what, key)), brief(figures.times(name, size, what, key))]
 
 
+def briefly(said: str) -> str:
+    """What went wrong, without the folders of the machine on which it did."""
+    return PATHS.sub("…", said)[:90]
+
+
 def ended(bulk: dict[str, Any], size: int) -> str:
     if "failed" in bulk:
-        return f"failed: {bulk['failed'][:80]}"
+        return f"failed: {briefly(bulk['failed'])}"
     return "" if bulk["stored"] == size else f"cut off at {bulk['stored']:,}"
 
 
@@ -176,7 +183,7 @@ def together(figures: Figures) -> Shown:
             cells = [number(found.get(key)) for key in ("written/s", "read/s", "errors", "lost")]
             sees = "–" if "failed" in found else "yes" if found["all see all"] else "no"
             said = found.get("failed") or found.get("first error") or ""
-            rows.append((f"{size:,}", SYSTEMS[name].title, *cells, sees, number(found["load"], 1), said[:90]))
+            rows.append((f"{size:,}", SYSTEMS[name].title, *cells, sees, number(found["load"], 1), briefly(said)))
     headings = ("memories", "system", "written/s", "read/s", "errors", "lost", "all see all", "load", NOTE)
     return Shown("Two processes write and two read on one store", headings, rows)
 
