@@ -12,6 +12,21 @@ from scrubjay.model.memory import Memory
 
 Outcome: TypeAlias = Literal["stored", "unchanged", "superseded"]
 
+PARTS: Final = (
+    "relevance",
+    "neighbours",
+    "session",
+    "passage",
+    "told",
+    "speaker",
+    "time",
+    "role",
+    "importance",
+    "recency",
+    "use",
+)
+"""The signals of a hit that are added up to its total, in this order."""
+
 OFF_TOPIC: Final = 0.05
 """The confidence below which it is said. Far below one half: to say it of what is known is the worse mistake."""
 

@@ -6,6 +6,7 @@ from math import exp, exp2, log2, sqrt
 from typing import Final, NamedTuple
 
 from scrubjay.model import Memory
+from scrubjay.model.answers import PARTS
 from scrubjay.read.forms import words_found
 from scrubjay.read.fuse import MEANING, WORDS, Candidate
 from scrubjay.read.sessions import by_assistant, sessions_of
@@ -86,21 +87,6 @@ WORDS_SHOWN: Final = 5
 """Words of the question that `why` names."""
 
 _NOBODY: Final = (0.0, False)
-
-PARTS: Final = (
-    "relevance",
-    "neighbours",
-    "session",
-    "passage",
-    "told",
-    "speaker",
-    "time",
-    "role",
-    "importance",
-    "recency",
-    "use",
-)
-"""What is added up to the total, in this order."""
 
 
 class Ranked(NamedTuple):

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from scrubjay.doors.cli.output import local, memories, on_one_line, visible
 from scrubjay.model import ForgetReceipt, Generation, Hit, Memory, Stats
+from scrubjay.model.answers import PARTS
 
 ID: Final = "cyan"
 KIND: Final = "bold"
@@ -19,19 +20,6 @@ KEY: Final = "yellow"
 BACKGROUND: Final = "dim"
 
 _FOUND_BY: Final = ("meaning", "title", "words")
-_ADDED: Final = (
-    "relevance",
-    "neighbours",
-    "session",
-    "passage",
-    "told",
-    "speaker",
-    "time",
-    "role",
-    "importance",
-    "recency",
-    "use",
-)
 _BAR: Final = 20
 _LONGEST: Final = 400
 """Characters of a memory that a list shows; `scrubjay get` shows all of them."""
@@ -90,7 +78,7 @@ def explained(signals: Mapping[str, float]) -> RenderableType:
             stands = "counted with the meaning" if name == "title" else f"{ahead:+.1f} deviations from the others"
             said = f"rank {signals[f'{name}_rank']:.0f}, {stands}"
             grid.add_row(f"by {name}", _bar(ahead / 4), f"{signals[name]:.2g}", Text(said, style=BACKGROUND))
-    for name in _ADDED:
+    for name in PARTS:
         if value := signals.get(name, 0.0):
             grid.add_row(name, _bar(value / 4), f"{value:+.2f}", "")
     grid.add_row(Text("total", style="bold"), "", Text(f"{signals.get('total', 0.0):+.2f}", style="bold"), "")

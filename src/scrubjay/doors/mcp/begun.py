@@ -23,10 +23,30 @@ def heard(line: bytes) -> Heard:
         return error
 
 
-class Replayed:
+class _Passing:
+    """One direction of the conversation, which is over when the one that it passes on is."""
+
+    def __init__(self, rest: "ReadStream[Heard] | WriteStream[SessionMessage]") -> None:
+        self._whole = rest
+
+    async def aclose(self) -> None:
+        """End it."""
+        await self._whole.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+class Replayed(_Passing):
     """What the client says, from the beginning: first what was read before, then what comes."""
 
     def __init__(self, first: Heard, rest: "ReadStream[Heard]") -> None:
+        super().__init__(rest)
         self._first: Heard | None = first
         self._rest = rest
 
@@ -44,23 +64,12 @@ class Replayed:
         except anyio.EndOfStream:
             raise StopAsyncIteration from None
 
-    async def aclose(self) -> None:
-        """Hear no more."""
-        await self._rest.aclose()
 
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-
-class Unrepeated:
+class Unrepeated(_Passing):
     """What is said to the client, without the answer that it has already."""
 
     def __init__(self, answered: types.RequestId, rest: "WriteStream[SessionMessage]") -> None:
+        super().__init__(rest)
         self._answered: types.RequestId | None = answered
         self._rest = rest
 
@@ -75,15 +84,3 @@ class Unrepeated:
             self._answered = None
             return
         await self._rest.send(item)
-
-    async def aclose(self) -> None:
-        """Say no more."""
-        await self._rest.aclose()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
