@@ -21,6 +21,7 @@ ScrubjayError
     │   └── StoreDamaged     its integrity check failed                            503
     ├── EmbedderUnavailable  the embedding model                                   503
     ├── ChatUnavailable      the language model                                    503
+    ├── RerankerUnavailable  the model that reads question and memory together     503
     ├── TookTooLong          a request that was given up                           503
     └── Closed            the memory is not open                                   503
 """
@@ -134,6 +135,10 @@ class EmbedderUnavailable(Unavailable):
 
 class ChatUnavailable(Unavailable):
     """The language model cannot answer. Nothing waits for it: summaries are made of what was said, word for word."""
+
+
+class RerankerUnavailable(Unavailable):
+    """The reranker cannot answer. Recall answers without it, in the order it has by itself."""
 
 
 class TookTooLong(Unavailable):

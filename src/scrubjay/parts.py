@@ -13,6 +13,7 @@ from scrubjay.model.workspace import WorkspaceRules
 from scrubjay.ports import Chat, Clock, Events, Inspected, Probe, Redactor, Stores, Tokens, Trees, Working
 from scrubjay.ports.access import AccessStores
 from scrubjay.ports.upkeep import Works
+from scrubjay.read.reread import Rereading
 from scrubjay.read.retrieve import AskServing
 from scrubjay.write.index import Index
 from scrubjay.write.later import Later
@@ -55,6 +56,8 @@ class Parts:
     """The bytes kept for each repository that this process wrote to, and when they were last counted."""
     chat: Chat | None = None
     """A language model that may improve what is distilled; None without one."""
+    rereading: Rereading | None = None
+    """A model that reads the best of what was found again, with the question; None without one."""
     access: AccessStores | None = None
     """Keys, the audit log and kept answers; None where there are none."""
     is_open: Event = field(default_factory=Event)

@@ -121,6 +121,25 @@ class Settings(BaseSettings):
         str, Field(description="The base URL of the language model's server. Empty: the provider's own.")
     ] = ""
     chat_key: Annotated[SecretStr, Field(description="The API key for the language model's server.")] = SecretStr("")
+    reranker: Annotated[
+        str,
+        Field(
+            description="A model that reads the question and each of the best memories together and has a say in their "
+            "order: `onnx:FOLDER` (with model.onnx and tokenizer.json), `server:MODEL` (any server with /rerank), "
+            "`tei` or `sentence-transformers:MODEL`. Empty: none."
+        ),
+    ] = ""
+    reranker_url: Annotated[str, Field(description="The base URL of the reranker's server.")] = ""
+    reranker_key: Annotated[SecretStr, Field(description="The API key for the reranker's server.")] = SecretStr("")
+    reranker_weight: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=10,
+            description="How much the reranker counts beside everything else. Measured with a small model; a large one "
+            "may deserve 1 or 2.",
+        ),
+    ] = 0.5
     threads: Annotated[
         int, Field(ge=0, le=256, description="Threads for the bundled model. 0: as many as there are cores.")
     ] = 0

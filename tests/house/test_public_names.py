@@ -86,6 +86,7 @@ PUBLIC = [
     "RelevantFile",
     "RelevantFiles",
     "Remembered",
+    "RerankerUnavailable",
     "RestoredFiles",
     "Resumption",
     "Rotated",

@@ -19,6 +19,7 @@ _REMEDIES: Final = {
     "See docs/runbooks/postgres-down.md",
     "vectors": f"{_LATER}. See docs/runbooks/qdrant-down.md",
     "embedder": f"{_LATER}. See docs/howto/choose-an-embedder.md",
+    "reranker": "Recall answers without it, in the order it has by itself. See docs/howto/use-a-reranker.md",
     "working": "The record store keeps working memory meanwhile. See docs/runbooks/redis-down.md",
 }
 

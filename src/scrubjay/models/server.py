@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scrubjay.errors import ChatUnavailable, EmbedderUnavailable, Misconfigured, Unavailable
+from scrubjay.errors import ChatUnavailable, EmbedderUnavailable, Misconfigured, RerankerUnavailable, Unavailable
 from scrubjay.models.vectors import unit
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ class Trade:
 
 EMBEDDING = Trade("embedder", "SCRUBJAY_EMBEDDER", EmbedderUnavailable)
 CHATTING = Trade("language model", "SCRUBJAY_CHAT", ChatUnavailable)
+RERANKING = Trade("reranker", "SCRUBJAY_RERANKER", RerankerUnavailable)
 
 
 class Server:

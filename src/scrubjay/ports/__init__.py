@@ -23,7 +23,17 @@ from scrubjay.ports.indexes import (
 from scrubjay.ports.inspected import Inspected
 from scrubjay.ports.joint import Ahead, Joint
 from scrubjay.ports.leases import Lease, Leases
-from scrubjay.ports.models import Calibrated, Chat, Embedder, Matrix, Redactor, Remembering, SharedVectors, Tokens
+from scrubjay.ports.models import (
+    Calibrated,
+    Chat,
+    Embedder,
+    Matrix,
+    Redactor,
+    Remembering,
+    Reranker,
+    SharedVectors,
+    Tokens,
+)
 from scrubjay.ports.portable import Outline, Piece, Portable, PortableVectors, Still, WholeBlob, WholeSession
 from scrubjay.ports.records import Counts, Decide, Decision, Known, Records
 from scrubjay.ports.stores import Clock, Serving, Stores, Together
@@ -77,6 +87,7 @@ __all__ = [
     "Redactor",
     "Remembering",
     "Replayed",
+    "Reranker",
     "Room",
     "Serving",
     "SharedVectors",

@@ -93,6 +93,26 @@ class Chat(Protocol):
         """Let go of connections. Safe to call twice."""
 
 
+class Reranker(Protocol):
+    """A model that reads a question and a text together. It may only reorder what was found without it."""
+
+    @property
+    def name(self) -> str:
+        """As the setting names it, such as `server:MODEL`."""
+
+    async def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        """Return how well each text answers, in their order. Higher is better; the scale is the model's own.
+
+        Raises RerankerUnavailable when it cannot answer or takes too long.
+        """
+
+    async def ping(self) -> None:
+        """Return as soon as it answers, or has lately. Raises RerankerUnavailable when it does not."""
+
+    async def shut(self) -> None:
+        """Let go of the model or of connections. Safe to call twice."""
+
+
 class Tokens(Protocol):
     """Counts tokens the way a language model would, for budgets."""
 

@@ -26,6 +26,7 @@ from scrubjay.read.assemble import assemble
 from scrubjay.read.compare import compared
 from scrubjay.read.recall import rank
 from scrubjay.read.rerank import Ranked
+from scrubjay.read.reread import Rereading
 from scrubjay.read.retrieve import AskServing
 
 MOST_STANDING: Final = 200
@@ -62,6 +63,7 @@ async def context(
     working: Working | None,
     tokens: Tokens,
     now: datetime,
+    rereading: Rereading | None = None,
     trees: Trees | None = None,
 ) -> Context:
     """Assemble what fits into the budget. Similarity does not find what always holds, so that is asked for by kind.
@@ -71,7 +73,15 @@ async def context(
     """
     with stage("context", tenant=query.filter.scope.tenant) as assembling:
         made = await _made(
-            query, shape, stores=stores, serving=serving, working=working, tokens=tokens, now=now, trees=trees
+            query,
+            shape,
+            stores=stores,
+            serving=serving,
+            working=working,
+            tokens=tokens,
+            now=now,
+            rereading=rereading,
+            trees=trees,
         )
         if assembling.is_watched:
             assembling.note(
@@ -92,13 +102,14 @@ async def _made(
     working: Working | None,
     tokens: Tokens,
     now: datetime,
+    rereading: Rereading | None,
     trees: Trees | None,
 ) -> Context:
     admitted = query.filter
     if not shape.is_complete:
         shape = shape.over(await shape_of(admitted.scope, stores=stores, now=now))
     sections = shape.sections or SECTIONS
-    ranked, missing = await _answers(query, sections, stores=stores, serving=serving, now=now)
+    ranked, missing = await _answers(query, sections, stores=stores, serving=serving, now=now, rereading=rereading)
     always = STANDING_KINDS if "facts" in sections else ()
     in_session = admitted.scope.session is not None
     recent = await _recent(admitted, stores=stores, now=now) if in_session and "episodes" in sections else []
@@ -123,7 +134,13 @@ async def _made(
 
 
 async def _answers(
-    query: Query, sections: Sequence[Section], *, stores: Stores, serving: AskServing | None, now: datetime
+    query: Query,
+    sections: Sequence[Section],
+    *,
+    stores: Stores,
+    serving: AskServing | None,
+    now: datetime,
+    rereading: Rereading | None,
 ) -> tuple[list[Ranked], tuple[str, ...]]:
     """What answers the question in these sections, best first, and the parts that could not take part."""
     kinds = query.filter.kinds
@@ -134,7 +151,7 @@ async def _answers(
     # Kinds that belong to no section cannot be asked for by name, so others are dropped after they were found.
     more = query.limit if possible is not None or sections == SECTIONS else min(MOST_HITS, 4 * query.limit)
     asked = replace(query, filter=replace(query.filter, kinds=kinds), limit=more)
-    ranked, missing = await rank(asked, stores=stores, serving=serving, now=now)
+    ranked, missing = await rank(asked, stores=stores, serving=serving, now=now, rereading=rereading)
     fitting = [
         one for one in ranked if section_of(one.memory.kind) in sections and one.memory.kind not in ABOUT_MEMORIES
     ]

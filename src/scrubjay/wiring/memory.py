@@ -9,16 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 from urllib.parse import parse_qsl, quote, urlsplit
 
-from pydantic import SecretStr
-
 from scrubjay.core import Parts
 from scrubjay.errors import Misconfigured, StoreUnavailable
-from scrubjay.jobs.probing import Embedding
 from scrubjay.memories.workspace.code.roots import WorkingTrees
-from scrubjay.model import Health, Identity
+from scrubjay.model import Health
 from scrubjay.model.working import Limits
 from scrubjay.model.workspace import WORKSPACE_KINDS
-from scrubjay.ports import Chat, Embedder, Events, Inspected, Probe, SharedVectors, Stores, Vectors, Working, Works
+from scrubjay.ports import Embedder, Events, Inspected, Probe, Stores, Vectors, Working, Works
 from scrubjay.ports.access import AccessStores
 from scrubjay.ports.joint import Joint
 from scrubjay.service import Scrubjay
@@ -26,6 +23,7 @@ from scrubjay.settings import Settings, read_settings
 from scrubjay.sync import SyncScrubjay
 from scrubjay.wiring.encryption import Encryption, encryption_of
 from scrubjay.wiring.mirror import mirrored
+from scrubjay.wiring.models import chat_for, configured, fallbacks_for, probe_of, reopened, rereading_for
 from scrubjay.write.index import Index
 from scrubjay.write.redact import SecretRedactor
 
@@ -33,12 +31,6 @@ if TYPE_CHECKING:
     from scrubjay.backends.redis.connection import RedisConnection
     from scrubjay.backends.redis.events import RedisEvents
     from scrubjay.backends.sql.database import Database
-
-_ON_SERVERS: Final = ("openai", "ollama")
-"""Models that may be down."""
-
-_QUICK: Final = ("static",)
-"""Models that are done before Redis has answered."""
 
 _PLACES: Final = ("prefix", "tenant", "database")
 """Options of a vector engine's URL that say where the vectors are, and not how to reach them."""
@@ -85,15 +77,16 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
     index = Index(
         stores=stores,
         embedder=model,
-        reopen=partial(_reopened, settings, redis),
+        reopen=partial(reopened, settings, redis),
         events=events,
         clock=utc_now,
         engine=engine_name(settings.vectors),
-        fallbacks=_fallbacks(settings, redis),
+        fallbacks=fallbacks_for(settings, redis),
         words_only=() if settings.workspace_embeddings else WORKSPACE_KINDS,
         hidden=encryption.hidden,
     )
     redactor = SecretRedactor() if settings.redact else None
+    rereading = rereading_for(settings)
     parts = Parts(
         stores=stores,
         index=index,
@@ -103,7 +96,8 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
         clock=utc_now,
         working=encryption.working(_working(settings, database, redis)),
         working_source=settings.working_source,
-        chat=_chat(settings),
+        chat=chat_for(settings),
+        rereading=rereading,
         works=encryption.works(_works(database)),
         access=encryption.access(_access(settings, database, redis)),
         policy=settings.policy,
@@ -117,8 +111,9 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
             "records": database,
             # An engine that cannot be asked keeps its vectors in the database.
             "vectors": guard if isinstance(guard, Probe) else database,
-            **({"embedder": _probe_of(model)} if model is not None else {}),
+            **({"embedder": probe_of(model)} if model is not None else {}),
             **({"working": redis} if redis is not None else {}),
+            **({"reranker": rereading.reranker} if rereading is not None else {}),
         },
     )
     return Scrubjay(
@@ -289,77 +284,6 @@ def guarded(vectors: Vectors, url: str) -> Vectors:
     engine = cast("Engine", vectors)
     # One failure is enough: the engine has tried again already, or has taken long.
     return GuardedVectors(engine, Breaker(engine.name, failures=1))
-
-
-def _probe_of(model: Embedder) -> Probe:
-    """Whom to ask whether the model is there: its server, or the model itself."""
-    from scrubjay.models.cache import Cached
-
-    behind = model.behind if isinstance(model, Cached) else model
-    return behind if isinstance(behind, Probe) else Embedding(model)
-
-
-def configured(settings: Settings, redis: "RedisConnection | None" = None) -> Embedder | None:
-    """The model that these settings name, with recent vectors remembered, in Redis if there is one; None for `none`."""
-    return _cached(settings, redis, settings.embedder)
-
-
-def _reopened(settings: Settings, redis: "RedisConnection | None", identity: Identity) -> Embedder | None:
-    """The model that made an older generation, if it is the same still."""
-    from scrubjay.models import spec_of
-
-    model = _cached(settings, redis, spec_of(identity))
-    return model if model is not None and model.identity == identity else None
-
-
-def _fallbacks(settings: Settings, redis: "RedisConnection | None") -> list[Embedder]:
-    """The models that stand in for the configured one, in their order. Its address and its key are not theirs."""
-    asked = settings.model_copy(update={"embedder_url": "", "embedder_key": SecretStr("")})
-    found: list[Embedder] = []
-    for spec in filter(None, map(str.strip, settings.embedder_fallback.split(","))):
-        name, at, url = spec.partition("@http")
-        elsewhere = asked.model_copy(update={"embedder_url": f"http{url}"}) if at else asked
-        if name in ("none", settings.embedder):
-            raise Misconfigured(f"SCRUBJAY_EMBEDDER_FALLBACK holds {spec!r}: it cannot stand in, name another model")
-        try:
-            model = _cached(elsewhere, redis, name)
-        except Misconfigured as error:
-            raise Misconfigured(f"SCRUBJAY_EMBEDDER_FALLBACK holds {spec!r}. {error}") from error
-        found += [model] if model is not None else []
-    return found
-
-
-def _cached(settings: Settings, redis: "RedisConnection | None", spec: str) -> Embedder | None:
-    from scrubjay.backends.breaker import Breaker
-    from scrubjay.models import embedder_of
-    from scrubjay.models.cache import Cached
-    from scrubjay.models.guarded import GuardedEmbedder
-
-    key = settings.embedder_key.get_secret_value()
-    model = embedder_of(spec, url=settings.embedder_url, key=key, threads=settings.threads)
-    if model is not None and spec.partition(":")[0] in _ON_SERVERS:
-        model = GuardedEmbedder(model, Breaker(spec, failures=1))
-    return Cached(model, shared=_shared(redis, spec)) if model is not None else None
-
-
-def _chat(settings: Settings) -> Chat | None:
-    """The language model that these settings name, behind a guard: one that is down costs one wait."""
-    if not settings.chat:
-        return None
-    from scrubjay.backends.breaker import Breaker
-    from scrubjay.models.chat import chat_of
-
-    guard = Breaker(settings.chat, failures=1)
-    return chat_of(settings.chat, url=settings.chat_url, key=settings.chat_key.get_secret_value(), guard=guard)
-
-
-def _shared(redis: "RedisConnection | None", spec: str) -> SharedVectors | None:
-    """Vectors that processes share, for models that take longer than asking Redis does."""
-    if redis is None or spec in _QUICK:
-        return None
-    from scrubjay.backends.redis.cache import RedisVectorCache
-
-    return RedisVectorCache(redis)
 
 
 def open(home: str | Path | None = None, **settings: object) -> SyncScrubjay:

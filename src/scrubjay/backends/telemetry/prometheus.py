@@ -23,7 +23,7 @@ Counted: TypeAlias = Counter | Histogram | Gauge
 
 _METHODS: Final = frozenset({"GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS"})
 _OPERATIONS: Final = frozenset({"remember", "recall", "context", "forget", "append"})
-_STAGES: Final = frozenset({"retrieve", "hydrate", "rerank", "words", "meaning", "index", "embed"})
+_STAGES: Final = frozenset({"retrieve", "hydrate", "rerank", "reread", "words", "meaning", "index", "embed"})
 
 
 class Prometheus:

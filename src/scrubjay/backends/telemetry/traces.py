@@ -19,7 +19,7 @@ _HTTP: Final[Mapping[str, str]] = {
 }
 """Attributes that have a name that every tool knows."""
 
-_PARTS: Final = frozenset({"embed", "hydrate", "index", "meaning", "rerank", "retrieve", "store", "words"})
+_PARTS: Final = frozenset({"embed", "hydrate", "index", "meaning", "rerank", "reread", "retrieve", "store", "words"})
 """Stages that are parts of others. By itself, one is a look around in the background, and no trace begins with it."""
 
 _CARRIED: Final = ("traceparent", "tracestate")

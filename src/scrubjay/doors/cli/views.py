@@ -19,7 +19,7 @@ KIND: Final = "bold"
 KEY: Final = "yellow"
 BACKGROUND: Final = "dim"
 
-_FOUND_BY: Final = ("meaning", "title", "words")
+_FOUND_BY: Final = ("meaning", "title", "words", "reranker")
 _BAR: Final = 20
 _LONGEST: Final = 400
 """Characters of a memory that a list shows; `scrubjay get` shows all of them."""
@@ -78,7 +78,7 @@ def explained(signals: Mapping[str, float]) -> RenderableType:
             stands = "counted with the meaning" if name == "title" else f"{ahead:+.1f} deviations from the others"
             said = f"rank {signals[f'{name}_rank']:.0f}, {stands}"
             grid.add_row(f"by {name}", _bar(ahead / 4), f"{signals[name]:.2g}", Text(said, style=BACKGROUND))
-    for name in PARTS:
+    for name in (*PARTS, "reread"):
         if value := signals.get(name, 0.0):
             grid.add_row(name, _bar(value / 4), f"{value:+.2f}", "")
     grid.add_row(Text("total", style="bold"), "", Text(f"{signals.get('total', 0.0):+.2f}", style="bold"), "")

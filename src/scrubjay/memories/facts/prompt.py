@@ -84,7 +84,10 @@ def usefulness(memory: Memory, relevance: Mapping[UUID, float], now: datetime) -
 async def _relevance(core: Core, asked: Query) -> tuple[dict[UUID, float], tuple[str, ...]]:
     if not asked.text.strip():
         return {}, ()
-    ranked, degraded = await rank(asked, stores=core.parts.stores, serving=core.parts.serving, now=core.parts.clock())
+    parts = core.parts
+    ranked, degraded = await rank(
+        asked, stores=parts.stores, serving=parts.serving, now=parts.clock(), rereading=parts.rereading
+    )
     return {one.memory.id: one.score for one in ranked}, degraded
 
 
