@@ -5,8 +5,7 @@ import inspect
 import re
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Final
 
 from scrubjay.errors import InvalidInput
@@ -47,10 +46,11 @@ def parse_id(id: str) -> tuple[int, int]:
 class Listener:
     """One subscription: what waits for its handler, and the task that hands it over while anything waits."""
 
-    def __init__(self, name: str, handler: Handler, scope: Scope | None) -> None:
+    def __init__(self, name: str, handler: Handler, scope: Scope | None, kinds: frozenset[str] = frozenset()) -> None:
         self.name = name
         self._handler = handler
         self._scope = scope
+        self._kinds = kinds
         self._waiting: deque[Event] = deque()
         self._task: asyncio.Task[None] | None = None
         self._call_under_way: asyncio.Task[None] | None = None
@@ -58,8 +58,10 @@ class Listener:
         """Events that came while too many were waiting, and pushed out older ones."""
 
     def tell(self, event: Event) -> None:
-        """Let the event wait for the handler, if it is meant for it."""
-        if not (is_named(event, self.name) and event.concerns(self._scope)):
+        """Let an event of this name wait for the handler, if it is meant for it."""
+        if not event.concerns(self._scope):
+            return
+        if self._kinds and self._kinds.isdisjoint(_kinds_of(event)):
             return
         if len(self._waiting) >= WAITING:
             self._waiting.popleft()
@@ -102,27 +104,38 @@ class Listener:
             await answer
 
 
+def _kinds_of(event: Event) -> Iterable[str]:
+    named = event.data.get("kinds")
+    return [kind for kind in named if isinstance(kind, str)] if isinstance(named, list) else ()
+
+
 class LocalEvents:
     """Carries events to the handlers of this process, and keeps the last of them. Satisfies Events and Replayed."""
 
     def __init__(self) -> None:
         self._listeners: tuple[Listener, ...] = ()
+        self._named: dict[str, list[Listener]] = {}
+        """Those who want the events of a name, as far as it was asked."""
         self._kept: deque[Event] = deque(maxlen=KEPT)
         self._last = (0, 0)
 
     async def publish(self, events: Sequence[Event]) -> None:
         """Give each an id and let it wait for the handlers that want it."""
-        self.deliver([replace(event, id=self.next_id()) for event in events])
+        for event in events:
+            stamped = Event(name=event.name, scope=event.scope, at=event.at, data=event.data, id=self.next_id())
+            self._hand_on(stamped)
 
-    def subscribe(self, name: str, handler: Handler, *, scope: Scope | None = None) -> Callable[[], None]:
+    def subscribe(
+        self, name: str, handler: Handler, *, scope: Scope | None = None, kinds: Collection[str] = ()
+    ) -> Callable[[], None]:
         """Call the handler with events of this name that concern the scope, from now on. Returns how to stop."""
         check_subscription(name)
-        listener = Listener(name, handler, scope)
+        listener = Listener(name, handler, scope, frozenset(kinds))
         # A new tuple each time: whoever goes through the old one is not disturbed.
-        self._listeners = (*self._listeners, listener)
+        self._listeners, self._named = (*self._listeners, listener), {}
 
         def stop() -> None:
-            self._listeners = tuple(one for one in self._listeners if one is not listener)
+            self._listeners, self._named = tuple(one for one in self._listeners if one is not listener), {}
             listener.stop()
 
         return stop
@@ -134,16 +147,23 @@ class LocalEvents:
 
     async def shut(self) -> None:
         """Let the handlers finish what they have, then forget them."""
-        listeners, self._listeners = self._listeners, ()
+        listeners, self._listeners, self._named = self._listeners, (), {}
         await asyncio.gather(*(listener.finish(asyncio.current_task()) for listener in listeners))
 
     def deliver(self, events: Sequence[Event]) -> None:
         """Hand on events that have ids already, in this order."""
         for event in events:
             self._last = max(self._last, parse_id(event.id))
-            self._kept.append(event)
-            for listener in self._listeners:
-                listener.tell(event)
+            self._hand_on(event)
+
+    def _hand_on(self, event: Event) -> None:
+        self._kept.append(event)
+        listeners = self._named.get(event.name)
+        if listeners is None:
+            listeners = [one for one in self._listeners if is_named(event, one.name)]
+            self._named[event.name] = listeners
+        for listener in listeners:
+            listener.tell(event)
 
     def next_id(self) -> str:
         """An id greater than that of every event before, also of those that were delivered."""

@@ -32,8 +32,12 @@ _SHAPE: Final = (
     .encode()
     .ljust(256)
 )
-_SEAMS: Final = (b"a0", b"A0", b"0a", b"0A", b"aA", b"AAa", b".a", b".A", b".0")
-"""Where an identifier has parts, by its shape. ASCII prose without any of these needs no more than to be split."""
+# Each alternative begins with a rare sign, so that prose is skipped at the speed of a search for three letters.
+_FROM_A_SEAM: Final = re.compile(rb"(?:A(?:(?<=[a0]A)|(?=Aa))|0(?:(?<=[aA]0)|(?=[aA]))|\.(?=[aA0]))[^ ]*")
+"""An identifier from its first seam on, by its shape: where case, letters and digits change, or after a dot or dash."""
+
+_HUMP: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+"""One part of an identifier in ASCII, cut where `_HUMPS` cuts."""
 
 _NO_SPACES: Final = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u0e00-\u0e7f\uac00-\ud7af]+")
 
@@ -45,11 +49,8 @@ def words_of(text: str) -> list[str]:
     script that writes no spaces gives its pairs of characters.
     """
     if text.isascii():
-        raw = text.encode()
-        if not any(map(raw.translate(_SHAPE).__contains__, _SEAMS)):
-            return raw.translate(_PLAIN).decode().split()
-    else:
-        text = _NO_SPACES.sub(_pairs, unicodedata.normalize("NFKC", text))
+        return _plain(text).split()
+    text = _NO_SPACES.sub(_pairs, unicodedata.normalize("NFKC", text))
     words: list[str] = []
     for token in text.split():
         if token.isalpha() and (token.islower() or token.istitle() or token.isupper()):
@@ -57,6 +58,22 @@ def words_of(text: str) -> list[str]:
         else:
             words += [word for chunk in _CHUNK.findall(token) for word in _parts(chunk)]
     return words
+
+
+def _plain(text: str) -> str:
+    """The words of a text in ASCII, with blanks between. Only what has the shape of an identifier is taken apart."""
+    raw = text.encode()
+    plain = raw.translate(_PLAIN).decode()
+    shape = raw.translate(_SHAPE)
+    pieces: list[str] = []
+    done = 0
+    for seam in _FROM_A_SEAM.finditer(shape):
+        start = shape.rfind(b" ", done, seam.start()) + 1 or done
+        pieces.append(plain[done:start])
+        done = seam.end()
+        parts = _HUMP.findall(text, start, done)
+        pieces += [*parts, "".join(parts)] if len(parts) > 1 else parts
+    return " ".join((*pieces, plain[done:])).lower() if done else plain
 
 
 def _parts(chunk: str) -> list[str]:
@@ -75,6 +92,15 @@ def words_of_memory(memory: Memory) -> list[str]:
     words = words_in(memory.content) if is_sealed(memory.content) else words_of(memory.content)
     names = f"{memory.key or ''} {memory.speaker}".strip()
     return words_of(names) + words if names else words
+
+
+def text_of_words(memory: Memory) -> str:
+    """The same in one text, with blanks between: what an index that takes texts apart by itself is given."""
+    content = memory.content
+    stands_alone = memory.key is None and memory.author is None and memory.kind not in QUIET_KINDS
+    if stands_alone and content.isascii() and not is_sealed(content):
+        return _plain(content)
+    return " ".join(words_of_memory(memory))
 
 
 def terms_of(question: str) -> list[str]:

@@ -9,7 +9,7 @@ memory.pattern.matched    patterns: those that concern a task that was asked abo
 generation.switched       generation, model: another embedding model answers from now on
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeAlias, runtime_checkable
@@ -45,12 +45,15 @@ class Events(Protocol):
     async def publish(self, events: Sequence[Event]) -> None:
         """Hand them on and return at once. Never raises, and never waits for a handler or a server."""
 
-    def subscribe(self, name: str, handler: Handler, *, scope: Scope | None = None) -> Callable[[], None]:
+    def subscribe(
+        self, name: str, handler: Handler, *, scope: Scope | None = None, kinds: Collection[str] = ()
+    ) -> Callable[[], None]:
         """Call the handler with every event of this name; `*` means all, `memory.*` all below. Returns how to stop.
 
-        With a scope, only with what concerns it. A handler runs beside the work, on the event loop that this is called
-        on, one event at a time in order. One that fails is logged and called again next time; one that is slow misses
-        the oldest of what it has not read. Raises InvalidInput for a name that no event can have.
+        With a scope, only with what concerns it; with kinds, only with what names one of them. A handler runs beside
+        the work, on the event loop that this is called on, one event at a time in order. One that fails is logged and
+        called again next time; one that is slow misses the oldest of what it has not read. Raises InvalidInput for a
+        name that no event can have.
         """
 
     async def shut(self) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 from uuid import UUID
 
 from scrubjay.model import Memory, Remembered
@@ -11,6 +11,9 @@ from scrubjay.ports.records import Decide
 if TYPE_CHECKING:
     from scrubjay.ports.models import Matrix
 
+Cut: TypeAlias = tuple[tuple[tuple[int, int], ...], int]
+"""The stretches of a text that a model reads, and where their vectors begin among those of others."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ahead:
@@ -18,8 +21,10 @@ class Ahead:
 
     generation: int
     """The embedding generation that the vectors belong to."""
-    parts: "dict[UUID, tuple[tuple[tuple[int, int], ...], Matrix]]"
-    """How each is cut, and a vector of unit length for each part."""
+    parts: dict[UUID, Cut]
+    """How each is cut, and which of the vectors is that of its first part; those of the others follow."""
+    vectors: "Matrix | None"
+    """One of unit length for each part; None when there are none."""
     marks: dict[UUID, int]
     """The mark that each is stored with: the generation, or that of a memory which is to have no vectors."""
 

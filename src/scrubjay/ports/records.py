@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 from uuid import UUID
 
 from scrubjay.model import Filter, Memory, Order, Outcome, Remembered, Scope
@@ -21,6 +21,10 @@ class Known:
     """Believed and open-ended, with the same fingerprint."""
 
 
+NOTHING: Final = Known()
+"""What is known that bears on most of what is told."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
     """What to write for one memory that was told."""
@@ -32,6 +36,10 @@ class Decision:
     """Known memories that are no longer believed, as they have to be stored now."""
     opens: tuple[Memory, ...] = ()
     """New rows to store: `memory` among them, unless it was known before."""
+
+    def stores_only(self, draft: Memory) -> bool:
+        """Whether the draft is stored as it is, and nothing else changes. Of nearly all it is decided so."""
+        return self.memory is draft and not self.closes and len(self.opens) == 1 and self.opens[0] is draft
 
 
 Decide: TypeAlias = Callable[[Memory, Known], Decision]
@@ -60,7 +68,7 @@ class Records(Protocol):
         among concurrent writers, who wait or start over, and `decide` is then called again. A memory with a session
         and no position gets the highest one there plus 1, or 0. What is closed is stored as given. Durable on return.
         Raises IdTaken when an id to open is stored already, in any tenant, and Conflict when a decision contradicts
-        what is believed.
+        what is believed, or closes what was closed or is kept otherwise (`Memory.is_kept_as`) by now.
         """
 
     async def load(self, memories: Sequence[Memory]) -> int:
@@ -105,10 +113,13 @@ class Records(Protocol):
         They come in the order they were stored. What a reader in the scope does not see is left out.
         """
 
-    async def close(self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str) -> list[Memory]:
+    async def close(
+        self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str, seen: Memory | None = None
+    ) -> list[Memory]:
         """Stop believing those that the scope holds and that are believed; return them as they now are, as asked.
 
-        Of several who close one at the same time, one gets it.
+        Of several who close one at the same time, one gets it. With `seen`, one of them as it was read: raises Conflict
+        and closes nothing unless it is among those closed and was kept so until now.
         """
 
     async def adjust(
@@ -118,8 +129,12 @@ class Records(Protocol):
         *,
         importance: float | None = None,
         expires_at: datetime | None = None,
+        seen: Memory | None = None,
     ) -> Memory | None:
-        """Change how one memory is kept, not what it says; None when the scope does not hold it. Clears its mark."""
+        """Change how one memory is kept, not what it says; None when the scope does not hold it. Clears its mark.
+
+        With `seen`, the memory as it was read: raises Conflict unless it is still believed and kept so.
+        """
 
     async def boost(self, scope: Scope, id: UUID, by: float) -> tuple[Memory, float] | None:
         """Add to the importance of one memory, kept within 0 to 1; None when the scope does not hold it.

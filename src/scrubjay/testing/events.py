@@ -8,6 +8,7 @@ import pytest
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model import Scope
+from scrubjay.model.checks import Json
 from scrubjay.ports import Event, Events, Replayed
 from scrubjay.testing.values import NOW, a_scope
 
@@ -95,6 +96,20 @@ class EventsSuite:
     async def test_a_name_that_no_event_has_is_refused(self, bus: Events, name: str) -> None:
         with pytest.raises(InvalidInput, match="event name"):
             bus.subscribe(name, Heard())
+
+    async def test_who_names_kinds_hears_of_those_and_of_nothing_else(self, bus: Events) -> None:
+        heard, everything = Heard(), Heard()
+        bus.subscribe("memory.*", heard, kinds=("task", "rule"))
+        bus.subscribe("*", everything)
+        named: list[dict[str, Json]] = [{"kinds": ["note", "task"]}, {"kinds": ["note"]}, {}, {"kinds": ["rule"]}]
+        await bus.publish(
+            [
+                Event(name="memory.stored", scope=a_scope(), at=NOW, data={"number": number, **data})
+                for number, data in enumerate(named)
+            ]
+        )
+        await everything.until(4)
+        await eventually(lambda: heard.numbers == [0, 3])
 
     async def test_a_scope_hears_of_what_it_sees_and_of_nothing_else(self, bus: Events) -> None:
         heard, whole, everything = Heard(), Heard(), Heard()

@@ -47,12 +47,16 @@ async def forget(
     events: Events,
     at: datetime,
     because: str | None,
+    seen: Memory | None = None,
 ) -> ForgetReceipt:
-    """Stop believing these and what was made from them. They still answer questions about the past."""
+    """Stop believing these and what was made from them. They still answer questions about the past.
+
+    With `seen`, one of them as it was read: raises Conflict when it was changed since.
+    """
     with stage("forget", tenant=scope.tenant, purge=False) as forgetting:
         derived = await stores.records.derived(scope, ids)
         reason = f"{FORGOTTEN}: {because}" if because else FORGOTTEN
-        closed = await stores.records.close(scope, ids, at=at, because=reason)
+        closed = await stores.records.close(scope, ids, at=at, because=reason, seen=seen)
         # What was made from it may lie in a wider scope than the caller's; the tenant is the border here.
         tenant, with_it = Scope(tenant=scope.tenant), f"{reason}, with its source"
         went = await stores.records.close(tenant, derived, at=at, because=with_it) if closed else []

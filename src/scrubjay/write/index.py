@@ -9,6 +9,7 @@ it is complete.
 import asyncio
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeAlias
@@ -26,6 +27,7 @@ from scrubjay.write.keeper import Keeper
 from scrubjay.write.mirror import lend
 from scrubjay.write.models import Models
 from scrubjay.write.quiet import Quiet
+from scrubjay.write.together import Together
 
 log = logger("index")
 
@@ -65,9 +67,10 @@ class Index:
         self._records = stores.records
         self._generations = stores.generations
         self._vectors = stores.vectors
+        self._together = Together(stores)
         self._joint = stores.joint
         self._embedder = embedder
-        self._is_slow = True
+        self._pace = deque([_QUICK_SECONDS + 1], maxlen=3)
         self._events = events
         self._clock = clock
         self._looked = float("-inf")
@@ -134,11 +137,15 @@ class Index:
         """Ask the store at the next occasion which generation answers, since another process has changed it."""
         self._looked = float("-inf")
 
+    @property
+    def _is_fresh(self) -> bool:
+        return time.monotonic() - self._looked < _FRESH_SECONDS
+
     async def _look(self, *, again: bool = False) -> None:
-        if self._embedder is None or (not again and time.monotonic() - self._looked < _FRESH_SECONDS):
+        if self._embedder is None or (not again and self._is_fresh):
             return
         async with self._looking:
-            if not again and time.monotonic() - self._looked < _FRESH_SECONDS:
+            if not again and self._is_fresh:
                 return
             if not self._embedder.identity.dimensions:
                 await self._embedder.embed(["dimensions"])  # A model on a server tells its size with its first vector.
@@ -186,19 +193,22 @@ class Index:
 
         Raises EmbedderUnavailable when the model cannot answer.
         """
-        if self._joint is None or self._embedder is None or (own := await self._own()) is None:
+        if self._joint is None or self._embedder is None:
+            return None
+        own = self._serving if self._is_fresh else await self._own()
+        if own is None:
             return None
         loud, marks = self.quiet.told_apart(drafts)
-        if self._is_slow:
+        if min(self._pace) > _QUICK_SECONDS:
             fresh = await self._joint.unknown(loud)
             loud = [draft for draft in loud if draft.id in fresh]
         began = time.perf_counter()
-        found = await embed_parts(loud, own.embedder)
+        cuts, vectors = await embed_parts(loud, own.embedder)
         if loud:
-            self._is_slow = time.perf_counter() - began > _QUICK_SECONDS * len(loud)
+            self._pace.append((time.perf_counter() - began) / len(loud))
         number = own.generation.number
-        parts = dict(zip((draft.id for draft in loud), found, strict=True))
-        return Ahead(generation=number, parts=parts, marks=dict.fromkeys(parts, number) | marks)
+        parts = dict(zip([draft.id for draft in loud], cuts, strict=True))
+        return Ahead(generation=number, parts=parts, vectors=vectors, marks=dict.fromkeys(parts, number) | marks)
 
     async def add(self, memories: Sequence[Memory], *, refused: EmbedderUnavailable | None = None) -> bool:
         """Index these now. False when the model or the engine cannot answer: they keep waiting, marked as such.
@@ -268,10 +278,7 @@ class Index:
         return True
 
     async def _store(self, generation: int, embedder: Embedder, memories: Sequence[Memory]) -> None:
-        await self._vectors.upsert(generation, await embed(memories, embedder))
-        # What was purged while it was being embedded must not come back as a vector.
-        if purged := await self._records.mark([memory.id for memory in memories], generation):
-            await self._vectors.remove(purged)
+        await self._together.store(generation, await embed(memories, embedder))
 
     async def _with_vectors(self, memories: Sequence[Memory]) -> list[Memory]:
         """Those that are to have vectors. The others, of kinds that are never found by meaning, are marked as such."""

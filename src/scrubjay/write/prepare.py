@@ -1,13 +1,16 @@
 """Prepare: what a caller tells becomes a memory, with everything filled in and checked."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final, TypeAlias, TypedDict
 from uuid import UUID
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model import DEFAULT_KIND, PLACE_NAMES, Json, Memory, Scope, Trust, Where, id_of, new_id
 from scrubjay.model.checks import check_several, in_utc, shown
+from scrubjay.model.memory import as_told
 from scrubjay.ports import Redactor
 from scrubjay.write.redact import redacted
 
@@ -64,6 +67,11 @@ class Changes(Where, total=False):
 Tellings: TypeAlias = "Iterable[str | Telling]"
 
 _DETAILS: Final = frozenset(Details.__annotations__)
+_PLAIN: Final = frozenset(("content", *PLACE_NAMES))
+"""What most tellings say, and no more."""
+
+_KNOWN: Final = _DETAILS | _PLAIN
+_PLACES_HELD: Final = 10_000
 _TEXTS: Final = ("content", "key", "data", "source", "author", "reason")
 
 
@@ -71,6 +79,8 @@ def telling_of(item: object) -> Telling:
     """The item as a telling; a plain text is one with nothing but its content."""
     if isinstance(item, str):
         return {"content": item}
+    if isinstance(item, dict) and "content" in item and item.keys() <= _KNOWN:
+        return item  # type: ignore[return-value]  # checked, name by name
     if not isinstance(item, Mapping):
         raise InvalidInput(f"an item is {shown(item)}: give a text, or a dict with at least `content`")
     for name in item:
@@ -82,20 +92,29 @@ def telling_of(item: object) -> Telling:
     return dict(item)  # type: ignore[return-value]  # checked above, name by name
 
 
-def prepare(telling: Telling, scope: Scope, *, now: datetime, redactor: Redactor | None) -> Memory:
-    """Build the memory. Secrets are taken out first, so that nothing later sees them."""
+def prepare(
+    telling: Telling, scope: Scope, *, now: datetime, redactor: Redactor | None, new: UUID | None = None
+) -> Memory:
+    """Build the memory. Secrets are taken out first, so that nothing later sees them.
+
+    `new` is an id that was made for it, for one that brings none.
+    """
+    content = telling.get("content")
+    found: tuple[str, ...] = ()
+    if isinstance(content, str) and telling.keys() <= _PLAIN:
+        # As most are: there is nothing else to look through, to fill in or to check.
+        if redactor is not None:
+            content, found = redactor.redact(content)
+        place = scope if len(telling) == 1 else _place(scope, telling)
+        return as_told(new or new_id(), content, place, now, found)
     told: dict[str, Any] = {name: value for name, value in telling.items() if value is not None}
     data = told["data"] = _data(told["data"]) if "data" in told else {}
-    found: tuple[str, ...] = ()
     if redactor is not None:
         clean, found = redacted(redactor, {name: told[name] for name in _TEXTS if told.get(name)})
         told |= clean
         data = told["data"]
-    place = scope
-    if not told.keys().isdisjoint(PLACE_NAMES):
-        place = Scope(**{**_named(scope), **{name: told[name] for name in PLACE_NAMES if name in told}})
     return Memory(
-        id=id_of(told["id"], scope.tenant) if "id" in told else new_id(),
+        id=id_of(told["id"], scope.tenant) if "id" in told else new or new_id(),
         kind=told.get("kind", DEFAULT_KIND),
         content=told.get("content", ""),
         key=told.get("key"),
@@ -108,7 +127,7 @@ def prepare(telling: Telling, scope: Scope, *, now: datetime, redactor: Redactor
         derived_from=_sources(told["derived_from"], scope.tenant) if "derived_from" in told else (),
         redacted=found,
         encrypted=told.get("encrypt", False),
-        scope=place,
+        scope=_place(scope, told),
         created_at=now,
         valid_from=in_utc("valid_from", told.get("valid_from")) or now,
         valid_to=in_utc("valid_to", told.get("valid_to")),
@@ -116,9 +135,28 @@ def prepare(telling: Telling, scope: Scope, *, now: datetime, redactor: Redactor
     )
 
 
-def _named(scope: Scope) -> dict[str, str]:
-    names = dict(zip(PLACE_NAMES, scope.names(), strict=True))
-    return {"tenant": scope.tenant, **{name: value for name, value in names.items() if value is not None}}
+def is_said(memory: Memory, name: str, value: object) -> bool:
+    """Whether the memory has this value of one of `Changes` already, so that nothing would change."""
+    there = getattr(memory, name)
+    if isinstance(value, Mapping) and isinstance(there, dict):
+        # As JSON, for in Python True is 1.
+        return json.dumps(dict(value), sort_keys=True, default=repr) == json.dumps(there, sort_keys=True)
+    return bool(there == value)
+
+
+def _place(scope: Scope, told: Mapping[str, Any]) -> Scope:
+    """The scope, with the names in it that are told."""
+    names = (*map(told.get, PLACE_NAMES),)
+    try:
+        return _named(scope, names)
+    except TypeError:
+        return _named.__wrapped__(scope, names)  # Which says what is wrong with a name that cannot be looked up.
+
+
+@lru_cache(maxsize=_PLACES_HELD)
+def _named(scope: Scope, names: tuple[str | None, ...]) -> Scope:
+    given = zip(PLACE_NAMES, names, scope.names(), strict=True)
+    return Scope(tenant=scope.tenant, **{place: name if name is not None else there for place, name, there in given})
 
 
 def _data(value: object) -> dict[str, Json]:

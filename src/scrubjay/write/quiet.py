@@ -3,11 +3,17 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 from scrubjay.model import Memory
+from scrubjay.model.agents import AGENT_KEY, AGENT_KIND, CYCLE_KIND
 from scrubjay.model.memory import QUIET_KINDS
 from scrubjay.ports.indexes import SILENT, WORDS_ONLY
+
+_LIFECYCLE_KINDS: Final = frozenset({AGENT_KIND, CYCLE_KIND, "snapshot"})
+_AT_TIMES: Final = QUIET_KINDS | _LIFECYCLE_KINDS
+"""The kinds of which some or all have no vectors, whatever is configured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +31,7 @@ class Quiet:
 
     def mark_of(self, memory: Memory) -> int | None:
         """The mark of a memory that is to have no vectors; None for one that is."""
-        if memory.kind in QUIET_KINDS:
+        if memory.kind in QUIET_KINDS or _is_lifecycle(memory):
             return SILENT
         is_hidden = self.hidden is not None and self.hidden(memory)
         return WORDS_ONLY if is_hidden or memory.kind in self.kinds else None
@@ -36,6 +42,8 @@ class Quiet:
         One that is made from others, or may replace one, is left out of both where memories are hidden: only storing it
         tells whether it is.
         """
+        if self.hidden is None and {draft.kind for draft in drafts}.isdisjoint(_AT_TIMES.union(self.kinds)):
+            return list(drafts), {}  # As nearly always.
         loud: list[Memory] = []
         marks: dict[UUID, int] = {}
         for draft in drafts:
@@ -56,3 +64,10 @@ class Quiet:
             if (mark := self.mark_of(memory)) is not None:
                 found[mark].append(memory.id)
         return found
+
+
+def _is_lifecycle(memory: Memory) -> bool:
+    """Whether it only says that an agent is there, began, ended or saved something: nobody asks for that by meaning."""
+    if memory.kind not in _LIFECYCLE_KINDS or memory.key is None or memory.scope.agent is None:
+        return False
+    return memory.key == AGENT_KEY or memory.key.startswith(f"{memory.kind}:")

@@ -12,6 +12,7 @@ from uuid import UUID, uuid5
 from scrubjay.errors import Conflict, IdTaken
 from scrubjay.model import Memory, Trust
 from scrubjay.ports import Decision, Known
+from scrubjay.ports.records import NOTHING
 
 REPLACED = "replaced"
 CORRECTED = "corrected"
@@ -20,6 +21,8 @@ RESTORED = "restored"
 
 def reconcile(draft: Memory, known: Known) -> Decision:
     """Say whether the draft is new, known already, or replaces something. Raises IdTaken when its id is another's."""
+    if known is NOTHING and draft.key is None:
+        return Decision(outcome="stored", memory=draft, opens=(draft,))
     if known.same_id is not None:
         if not _says_the_same(draft, known.same_id):
             # Ids are unique in the whole tenant, and what another user stored under one is not told.
@@ -60,9 +63,18 @@ def restored_from(memory: Memory) -> UUID | None:
 
 
 def stands_for(same: Memory, draft: Memory) -> bool:
-    """Whether what is known says all that is told: it is kept as long, and trusted as far."""
+    """Whether what is known says all that is told: it is kept as long, or can be, and trusted as far."""
     is_kept = same.expires_at is None or (draft.expires_at is not None and draft.expires_at <= same.expires_at)
-    return is_kept and Trust.least([same.trust, draft.trust]) is draft.trust
+    return (is_kept or is_renewed(same, draft)) and Trust.least([same.trust, draft.trust]) is draft.trust
+
+
+def is_renewed(same: Memory, draft: Memory) -> bool:
+    """Whether it is told again before it expires, to be kept longer: that changes how it is kept, not what it says."""
+    return (
+        same.expires_at is not None
+        and draft.expires_at is not None
+        and draft.created_at < same.expires_at < draft.expires_at
+    )
 
 
 def _check_free(draft: Memory, known: Known, remedy: str) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from operator import itemgetter
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from scrubjay.model import Json
 from scrubjay.model.checks import check_content, check_depth
 from scrubjay.ports import Redactor
 from scrubjay.write.assignments import names_a_credential
-from scrubjay.write.secrets import RULES, Span
+from scrubjay.write.secrets import RULES, TOKEN, TOKEN_SIGNS, Span
 
 _PLACEHOLDER: Final = re.compile(r"\[redacted:[a-z0-9-]+\]")
 
@@ -30,6 +30,12 @@ def _gates() -> dict[frozenset[str], dict[str, set[int]]]:
     return gates
 
 
+def _shortest(triggers: Iterable[str]) -> tuple[str, ...]:
+    """The triggers without those that hold another one: a text without that has none of them."""
+    given = set(triggers)
+    return tuple(sorted(one for one in given if not any(other in one for other in given - {one})))
+
+
 _GATES: Final = tuple(
     (
         marks,
@@ -39,6 +45,11 @@ _GATES: Final = tuple(
     for marks, triggers in _gates().items()
 )
 """What a text must have, the triggers that match any case, and those that match exactly, with the rules they call."""
+
+_SHORT: Final = {place for place, rule in enumerate(RULES) if rule.is_short}
+_SHORT_TRIGGERS: Final = _shortest(trigger.lower() for place in _SHORT for trigger in RULES[place].triggers)
+_TOKENS: Final = bytes(ord("x") if chr(code) in TOKEN_SIGNS else ord(" ") for code in range(256))
+_ANY_TOKEN: Final = b"x" * TOKEN
 
 
 class SecretRedactor:
@@ -54,7 +65,7 @@ class SecretRedactor:
         while found := _found(text):
             text = _replaced(text, found)
             kinds.update(kind for _, _, kind in found)
-        return text, tuple(sorted(kinds))
+        return text, tuple(sorted(kinds)) if kinds else ()
 
 
 def redacted(redactor: Redactor, fields: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
@@ -129,6 +140,8 @@ def _found(text: str) -> list[tuple[int, int, str]]:
     if len(text) < _SHORTEST:
         return []
     called = _called(text)
+    if not called:
+        return []
     found = [(start, stop, place) for place in called for start, stop in RULES[place].find(text)]
     if not found:
         return []
@@ -138,9 +151,26 @@ def _found(text: str) -> list[tuple[int, int, str]]:
     return [(start, stop, RULES[place].kind) for start, stop, place in _merged(found)]
 
 
-def _called(text: str) -> set[int]:
+def _called(text: str) -> Collection[int]:
     """Which rules are worth asking about this text. This is all that ordinary text costs."""
     lowered = text.lower()
+    if _has_token(text):
+        return _triggered(text, lowered)
+    # As nearly all prose has none: what is left to look for is a password.
+    for trigger in _SHORT_TRIGGERS:
+        if trigger in lowered:
+            return _triggered(text, lowered) & _SHORT
+    return ()
+
+
+def _has_token(text: str) -> bool:
+    """Whether it has as many signs of a token in a row as the shortest of them has."""
+    # Some patterns take letters of other scripts for ours, so such a text is always read closer.
+    return not text.isascii() or _ANY_TOKEN in text.encode().translate(_TOKENS)
+
+
+def _triggered(text: str, lowered: str) -> set[int]:
+    """The rules whose triggers stand in this text, with the punctuation that they come with."""
     present = {mark for mark in _MARKS if mark in text}
     called: set[int] = set()
     for marks, any_case, exact in _GATES:

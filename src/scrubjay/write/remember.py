@@ -1,7 +1,7 @@
 """The write path, from what was told to what is stored and indexed."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from copy import copy
 from dataclasses import replace
@@ -10,13 +10,13 @@ from typing import Final, TypeAlias
 from uuid import UUID
 
 from scrubjay.errors import EmbedderUnavailable, InvalidInput, ScrubjayError
-from scrubjay.model import Memory, Remembered, Scope, Trust
+from scrubjay.model import Memory, Remembered, Scope, Trust, new_ids
 from scrubjay.model.access import Bounds
 from scrubjay.ports import Ahead, Clock, Decide, Decision, Events, Known, Redactor, Stores, stage
 from scrubjay.write.announce import stored
 from scrubjay.write.index import Index
 from scrubjay.write.prepare import Telling, prepare, telling_of
-from scrubjay.write.reconcile import correct, reconcile
+from scrubjay.write.reconcile import correct, is_renewed, reconcile
 
 BATCH: Final = 1_000
 """Memories written in one transaction: others can write in between, and the model gets enough to sort by length."""
@@ -40,11 +40,12 @@ class Writer:
         self._events = events
         self._clock = clock
         self._bounds = Bounds()
+        self._is_bound = False
 
     def inside(self, bounds: Bounds) -> "Writer":
         """The same writer, which writes nothing outside these bounds."""
         other = copy(self)
-        other._bounds = bounds  # noqa: SLF001 -- our own class
+        other._bounds, other._is_bound = bounds, bool(bounds)  # noqa: SLF001 -- our own class
         return other
 
     async def remember(
@@ -92,9 +93,12 @@ class Writer:
 
     async def drafts(self, items: Sequence[str | Telling], scope: Scope) -> list[Memory]:
         """What was told as memories, redacted and checked, and not yet written."""
-        many = len(items) > 1
+        many, ids = len(items) > 1, new_ids(len(items))
         return await self._trusted(
-            [self._prepared(place if many else None, item, scope) for place, item in enumerate(items)]
+            [
+                self._prepared(place if many else None, item, scope, new)
+                for place, (item, new) in enumerate(zip(items, ids, strict=True))
+            ]
         )
 
     async def write(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
@@ -115,28 +119,52 @@ class Writer:
             return done
 
     async def _written(self, drafts: Sequence[Memory], decide: Decide, made: Made) -> list[Remembered]:
-        decided: dict[UUID, Decision] = {}
+        unusual: dict[UUID, Decision] = {}
         refused = made if isinstance(made, EmbedderUnavailable) else None
         ahead = made if isinstance(made, Ahead) else None
+        indexed = ahead.marks if ahead is not None else None
 
         def noting(draft: Memory, known: Known) -> Decision:
+            decision = decide(draft, known)
+            if indexed is not None and draft.id in indexed and decision.stores_only(draft):
+                if unusual:
+                    unusual.pop(draft.id, None)
+                return decision
             # By draft, since the store may ask again after it lost a race, and then the last answer counts.
-            decided[draft.id] = decision = decide(draft, known)
+            unusual[draft.id] = decision
             if ahead is not None and any(_reads_otherwise(memory, draft) for memory in decision.opens):
                 ahead.leave_out(draft.id)
             return decision
 
         with self._index.writing():
             done = await self._stored(drafts, noting, ahead)
-            opened = {memory.id: memory for decision in decided.values() for memory in decision.opens}
-            closed = {memory.id: memory for decision in decided.values() for memory in decision.closes}
-            indexed = ahead.marks if ahead is not None else {}
-            with stage("index"):
-                left = [closed.get(memory.id, memory) for memory in opened.values() if memory.id not in indexed]
-                await self._index.add(left, refused=refused)
-                await self._index.retire([memory for memory in closed.values() if memory.id not in opened])
+            if unusual:
+                await self._follow(unusual.values(), indexed or {}, refused)
+            done = await self._renewed(drafts, done)
         await self._events.publish(stored(done, self._clock()))
         return done
+
+    async def _renewed(self, drafts: Sequence[Memory], done: list[Remembered]) -> list[Remembered]:
+        """The same, with those kept longer that were told again to be."""
+        for place, (draft, known) in enumerate(zip(drafts, done, strict=True)):
+            if known.outcome == "unchanged" and is_renewed(known.memory, draft):
+                same = known.memory
+                memory = await self._records.adjust(same.scope, same.id, expires_at=draft.expires_at)
+                if memory is not None:  # Else it was purged meanwhile.
+                    await self._index.renew([memory])
+                    done[place] = replace(known, memory=memory)
+        return done
+
+    async def _follow(
+        self, decided: Collection[Decision], indexed: Mapping[UUID, int], refused: EmbedderUnavailable | None
+    ) -> None:
+        """Index what was opened and is not indexed yet, and retire what was closed."""
+        opened = {memory.id: memory for decision in decided for memory in decision.opens}
+        closed = {memory.id: memory for decision in decided for memory in decision.closes}
+        with stage("index"):
+            left = [closed.get(memory.id, memory) for memory in opened.values() if memory.id not in indexed]
+            await self._index.add(left, refused=refused)
+            await self._index.retire([memory for memory in closed.values() if memory.id not in opened])
 
     async def _stored(self, drafts: Sequence[Memory], decide: Decide, ahead: Ahead | None) -> list[Remembered]:
         if self._joint is None or ahead is None:
@@ -166,10 +194,11 @@ class Writer:
         )
         return (await self.write([draft], partial(correct, old=old)))[0]
 
-    def _prepared(self, place: int | None, item: str | Telling, scope: Scope) -> Memory:
+    def _prepared(self, place: int | None, item: str | Telling, scope: Scope, new: UUID | None = None) -> Memory:
         try:
-            draft = prepare(telling_of(item), scope, now=self._clock(), redactor=self._redactor)
-            self._bounds.check(draft.scope)
+            draft = prepare(telling_of(item), scope, now=self._clock(), redactor=self._redactor, new=new)
+            if self._is_bound:
+                self._bounds.check(draft.scope)
         except ScrubjayError as error:
             if place is None:
                 raise
@@ -178,7 +207,8 @@ class Writer:
 
     async def _trusted(self, drafts: list[Memory]) -> list[Memory]:
         """What is derived is trusted no more than its weakest source, and its sources have to be there."""
-        wanted = list(dict.fromkeys(source for draft in drafts for source in draft.derived_from))
+        derived = [draft.derived_from for draft in drafts if draft.derived_from]
+        wanted = list(dict.fromkeys(source for sources in derived for source in sources))
         if not wanted:
             return drafts
         tenant = Scope(tenant=drafts[0].scope.tenant)

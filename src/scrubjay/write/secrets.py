@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from string import ascii_letters, digits
 from typing import Any, Final, TypeAlias
 
 from scrubjay.write.assignments import (
@@ -27,6 +28,12 @@ Span: TypeAlias = tuple[int, int]
 
 Accept: TypeAlias = Callable[[str], bool]
 
+TOKEN: Final = 15
+"""The signs of the shortest token that any rule finds, its prefix among them, unless the rule says that it is short."""
+
+TOKEN_SIGNS: Final = frozenset(f"{ascii_letters}{digits}-_./+=~%\\")
+"""What tokens are made of, in every rule."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:
@@ -38,6 +45,8 @@ class Rule:
     find: Callable[[str], Iterable[Span]]
     needs: str = ""
     """One of these characters must be there as well."""
+    is_short: bool = False
+    """Whether it may be found in a text that nowhere has `TOKEN` signs of a token in a row, as a password may."""
 
 
 def _matching(pattern: str, *, accept: Accept | None = None, flags: int = 0) -> Callable[[str], Iterator[Span]]:
@@ -153,7 +162,12 @@ _WORD: Final = r"[A-Za-z0-9_-]"
 RULES: Final[tuple[Rule, ...]] = (
     # Most telling first: where two rules find the same thing, the earlier one names it.
     Rule("private-key", ("PRIVATE KEY",), _private_keys, needs="-"),
-    Rule("private-key", ("PuTTY-User-Key",), _matching(r"Private-Lines: ?\d+\s+(?P<secret>(?:[A-Za-z0-9+/=]+\s+)+)")),
+    Rule(
+        "private-key",
+        ("PuTTY-User-Key",),
+        _matching(r"Private-Lines: ?\d+\s+(?P<secret>(?:[A-Za-z0-9+/=]+\s+)+)"),
+        is_short=True,
+    ),
     Rule("private-key", ("AGE-SECRET-KEY-",), _matching(r"AGE-SECRET-KEY-1[A-Z0-9]{58}")),
     Rule("anthropic-key", ("sk-ant-",), _token("sk-ant-", rf"{_WORD}{{20,}}")),
     Rule(
@@ -228,7 +242,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("mailchimp-key", ("-us",), _matching(r"[0-9a-f](?<![0-9A-Za-z].)[0-9a-f]{31}-us\d{1,2}(?![0-9A-Za-z])")),
     Rule("softlayer-key", ("softlayer", "sl_", "sl-"), _plugin("softlayer", "SoftlayerDetector"), needs=":=/"),
     Rule("square-secret", ("sq0csp-",), _plugin("square_oauth", "SquareOAuthDetector")),
-    Rule("url-password", ("://",), _url_passwords),
+    Rule("url-password", ("://",), _url_passwords, is_short=True),
     Rule(
         "bearer-token",
         ("bearer",),
@@ -240,9 +254,16 @@ RULES: Final[tuple[Rule, ...]] = (
         "basic-authorization",
         ("basic ",),
         _matching(r"\bbasic\s{1,3}(?P<secret>[A-Za-z0-9+/]{6,}={0,2})", accept=_names_a_user, flags=re.IGNORECASE),
+        is_short=True,
     ),
-    Rule("password", ("pass", "pwd", "pw"), assigned_passwords, needs=":="),
-    Rule("password", ("pass", "identified by", "curl"), commanded_passwords, needs="-'<"),
-    Rule("password", ("password", "passphrase", "passcode"), spoken_passwords),
-    Rule("credential", ("secret", "token", "key", "credential", "auth"), assigned_secrets, needs=":="),
+    Rule("password", ("pass", "pwd", "pw"), assigned_passwords, needs=":=", is_short=True),
+    Rule("password", ("pass", "identified by", "curl"), commanded_passwords, needs="-'<", is_short=True),
+    Rule("password", ("password", "passphrase", "passcode"), spoken_passwords, is_short=True),
+    Rule(
+        "credential",
+        ("secret", "token", "key", "credential", "auth"),
+        assigned_secrets,
+        needs=":=",
+        is_short=True,
+    ),
 )

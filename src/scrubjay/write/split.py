@@ -21,7 +21,8 @@ _SPECIALS: Final = 2
 def split(text: str, *, window: int, count: Count) -> list[Span]:
     """Return the parts of the text, in order, each within the window and together all of it but white space between."""
     # A token is at least one byte, so a short text needs no counting.
-    if len(text.encode()) + _SPECIALS <= window or count([text])[0] <= window:
+    size = len(text) if text.isascii() else len(text.encode())
+    if size + _SPECIALS <= window or count([text])[0] <= window:
         return [(0, len(text))]
     return _packed(text, _pieces(text, (0, len(text)), window, count, 0), window)
 

@@ -13,11 +13,12 @@ from typing import Final, TypeAlias, TypeVar
 from uuid import UUID
 
 from scrubjay.backends.encryption.ring import Ring
-from scrubjay.backends.encryption.vault import KeyVault, Rings
+from scrubjay.backends.encryption.vault import KeyVault, Rings, needs_a_key
 from scrubjay.errors import Conflict, InvalidInput
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
 from scrubjay.model.sealed import SEAL, is_sealed
 from scrubjay.ports import Counts, Decide, Decision, Known, Records
+from scrubjay.ports.records import NOTHING
 
 T = TypeVar("T")
 
@@ -70,16 +71,16 @@ class EncryptedRecords:
             sealing = _Sealing(self._vault, rings)
 
             def deciding(draft: Memory, known: Known) -> Decision:
-                told = sealing.open(draft)
-                decision = decide(told, _opened(known, sealing))
-                if told is draft and decision.memory is draft and decision.opens == (draft,) and not decision.closes:
-                    return decision  # As nearly all are: new, and not to be encrypted.
+                told = sealing.open(draft) if is_sealed(draft.content) else draft
+                decision = decide(told, known if known is NOTHING else _opened(known, sealing))
+                if decision.stores_only(draft):
+                    return decision  # As it was told: new, and not to be encrypted.
                 # What is stored as it was told is sealed already.
                 opens = [draft if memory is told else sealing.seal_opened(memory) for memory in decision.opens]
                 return _sealed(decision, opens, sealing)
 
-            done = await write([sealing.seal(draft) for draft in marked], deciding)
-            return [_told(one, sealing.open(one.memory)) for one in done]
+            done = await write([sealing.seal(draft) if draft.encrypted else draft for draft in marked], deciding)
+            return [_told(one, sealing.open(one.memory)) if needs_a_key(one.memory) else one for one in done]
 
         return await self._with_rings(marked, work)
 
@@ -105,6 +106,8 @@ class EncryptedRecords:
         """The drafts, with those marked that have to be encrypted: asked for, of such a kind, or made from such."""
         check_unsealed(drafts)
         rules = self._vault.rules
+        if rules.encrypt == "none" and not any(draft.derived_from for draft in drafts):
+            return list(drafts)
         marked = [_marked(draft) if rules.cover(draft.kind) else draft for draft in drafts]
         if rules.encrypt == "all":
             return marked
@@ -117,14 +120,16 @@ class EncryptedRecords:
             secret |= {one.id for one in stored if is_sealed(one.content)}
         return [draft if secret.isdisjoint(draft.derived_from) else _marked(draft) for draft in marked]
 
-    async def close(self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str) -> list[Memory]:
+    async def close(
+        self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str, seen: Memory | None = None
+    ) -> list[Memory]:
         """Stop believing those that the scope holds and that are believed; return them as they now are, as asked."""
         told = because
         if await self._has_keys(scope.tenant):
             stored = await self._records.get(scope, ids)
             if any(is_sealed(one.content) for one in stored):
                 told = (await self._vault.ring(scope.tenant)).seal_reason(because) or because
-        return await self._vault.opened(await self._records.close(scope, ids, at=at, because=told))
+        return await self._vault.opened(await self._records.close(scope, ids, at=at, because=told, seen=seen))
 
     async def adjust(
         self,
@@ -133,9 +138,10 @@ class EncryptedRecords:
         *,
         importance: float | None = None,
         expires_at: datetime | None = None,
+        seen: Memory | None = None,
     ) -> Memory | None:
         """Change how one memory is kept, not what it says; None when the scope does not hold it."""
-        memory = await self._records.adjust(scope, id, importance=importance, expires_at=expires_at)
+        memory = await self._records.adjust(scope, id, importance=importance, expires_at=expires_at, seen=seen)
         return (await self._vault.opened([memory]))[0] if memory is not None else None
 
     async def boost(self, scope: Scope, id: UUID, by: float) -> tuple[Memory, float] | None:
@@ -276,9 +282,9 @@ class EncryptedRecords:
 def check_unsealed(drafts: Sequence[Memory]) -> None:
     """What is told must not look like what is encrypted."""
     for draft in drafts:
-        for name, text in (("content", draft.content), ("closed_because", draft.closed_because)):
-            if text is not None and is_sealed(text):
-                raise InvalidInput(f"{name} begins with {SEAL!r}, which marks what is encrypted: begin it otherwise")
+        if needs_a_key(draft):
+            name = "content" if is_sealed(draft.content) else "closed_because"
+            raise InvalidInput(f"{name} begins with {SEAL!r}, which marks what is encrypted: begin it otherwise")
 
 
 def _marked(memory: Memory) -> Memory:

@@ -21,14 +21,16 @@ class EncryptedTexts:
         self._records = records
         self._vault = vault
 
-    async def match(self, terms: Sequence[str], filter: Filter, *, now: datetime, limit: int) -> list[Match]:
+    async def match(
+        self, terms: Sequence[str], filter: Filter, *, now: datetime, limit: int, guess: bool = True
+    ) -> list[Match]:
         """Return the memories with any of the terms that the filter admits, best first."""
         if not filter.data or not (await self._vault.ring(filter.scope.tenant)).keys:
-            return await self._texts.match(terms, filter, now=now, limit=limit)
+            return await self._texts.match(terms, filter, now=now, limit=limit, guess=guess)
         wide, depth = replace(filter, data={}), limit
         while True:
             depth *= _WIDER
-            found = await self._texts.match(terms, wide, now=now, limit=depth)
+            found = await self._texts.match(terms, wide, now=now, limit=depth, guess=guess)
             stored = await self._records.get(filter.scope, [one.id for one in found])
             matching = {one.id for one in stored if filter.matches(one, now)}
             kept = [one for one in found if one.id in matching]

@@ -159,7 +159,7 @@ class KeyVault:
     async def opened(self, memories: Sequence[Memory]) -> list[Memory]:
         """These as they were told."""
         sealed = [one for one in memories if one.content.startswith(SEAL) or one.closed_because is not None]
-        tenants = {one.scope.tenant for one in sealed if _needs_a_key(one)}
+        tenants = {one.scope.tenant for one in sealed if needs_a_key(one)}
         if not tenants:
             return list(memories)
 
@@ -196,5 +196,6 @@ class KeyVault:
         return KeyMissing(f"{what}, which is not in the store: restore the backup that has it")
 
 
-def _needs_a_key(memory: Memory) -> bool:
-    return is_sealed(memory.content) or (memory.closed_because is not None and is_sealed(memory.closed_because))
+def needs_a_key(memory: Memory) -> bool:
+    """Whether anything of it is encrypted."""
+    return memory.content.startswith(SEAL) or (memory.closed_because is not None and is_sealed(memory.closed_because))

@@ -4,7 +4,7 @@ import asyncio
 import json
 import uuid
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Collection, Coroutine, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -97,9 +97,11 @@ class RedisEvents:
         if self._outbox and (self._sender is None or self._sender.done()):
             self._sender = _started(self._send())
 
-    def subscribe(self, name: str, handler: Handler, *, scope: Scope | None = None) -> Callable[[], None]:
+    def subscribe(
+        self, name: str, handler: Handler, *, scope: Scope | None = None, kinds: Collection[str] = ()
+    ) -> Callable[[], None]:
         """Call the handler with events of any process from now on. Returns how to stop."""
-        stop = self._local.subscribe(name, handler, scope=scope)
+        stop = self._local.subscribe(name, handler, scope=scope, kinds=kinds)
         self._is_shut = False
         if self._reader is None or self._reader.done():
             self._reader = _started(self._read())

@@ -10,7 +10,7 @@ from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.rows import Reader
 from scrubjay.backends.vectors import rows
 from scrubjay.model import Memory, Remembered
-from scrubjay.ports import Ahead, Decide, Entry
+from scrubjay.ports import Ahead, Decide
 
 
 class SqliteJoint:
@@ -33,9 +33,9 @@ class SqliteJoint:
 
         def work(connection: Connection) -> list[Remembered]:
             done, opened, numbers = writing.write(connection, self._reader, drafts, decide, ahead.marks)
-            entries = [Entry.of(memory, *ahead.parts[memory.id]) for memory in opened if memory.id in ahead.parts]
-            if entries:
-                rows.put_new(connection, ahead.generation, entries, numbers)
+            cut = [(memory, *ahead.parts[memory.id]) for memory in opened if memory.id in ahead.parts]
+            if cut and ahead.vectors is not None:
+                rows.put_new(connection, ahead.generation, cut, ahead.vectors, numbers)
             return done
 
         return await self._database.write(work)

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import Connection, update
+from sqlalchemy import ColumnElement, Connection, update
 
 from scrubjay.backends.sql import texts, writing_postgresql, writing_sqlite
 from scrubjay.backends.sql.faults import Raced
@@ -16,8 +16,8 @@ from scrubjay.backends.sql.schema import memories
 from scrubjay.errors import Conflict, IdTaken
 from scrubjay.model import Memory, Remembered, Scope
 from scrubjay.ports import Decide, Decision, Known
+from scrubjay.ports.records import NOTHING
 
-NOTHING: Final = Known()
 _NO_MARKS: Final[Mapping[UUID, int]] = {}
 
 
@@ -35,8 +35,13 @@ def write(
     statements = _statements(connection)
     numbers = statements.interned(connection, {draft.scope for draft in drafts})
     _queue_up(connection, drafts, numbers)
+    stored = list(statements.known(connection, reader, drafts, numbers))
+    if not stored and _are_new(drafts, decide):
+        opened = _with_positions(connection, drafts, numbers)
+        statements.insert(connection, opened, numbers, marks)
+        return [Remembered(memory=memory, outcome="stored") for memory in opened], opened, numbers
     told = Told(connection, reader)
-    told.learn(statements.known(connection, reader, drafts, numbers))
+    told.learn(stored)
     decided: list[tuple[Decision, UUID | None]] = []
     for draft in drafts:
         decision = decide(draft, told.known(draft))
@@ -52,6 +57,21 @@ def write(
         for decision, replaced in decided
     ]
     return done, opened, numbers
+
+
+def _are_new(drafts: Sequence[Memory], decide: Decide) -> bool:
+    """Whether each of these is to be stored as it is, when nothing that is stored bears on any of them.
+
+    As nearly all batches are. None bears on another either: they have no keys, and no two say the same in one place.
+    """
+    if any(draft.key for draft in drafts) or (len(drafts) > 1 and _repeat(drafts)):
+        return False
+    return all(decide(draft, NOTHING).stores_only(draft) for draft in drafts)
+
+
+def _repeat(drafts: Sequence[Memory]) -> bool:
+    ids, words = {draft.id for draft in drafts}, {(draft.scope, draft.fingerprint) for draft in drafts}
+    return len(ids) < len(drafts) or len(words) < len(drafts)
 
 
 def load(connection: Connection, reader: Reader, loaded: Sequence[Memory]) -> int:
@@ -117,19 +137,20 @@ class Told:
     def apply(self, decision: Decision) -> None:
         """Overlay what was decided."""
         for memory in decision.closes:
-            self._check_believed(memory.id)
+            self._check_unchanged(memory)
             self._doubt(memory)
             (self.opened if memory.id in self.opened else self.closed)[memory.id] = memory
             self.by_id[memory.id] = memory
         for memory in decision.opens:
             self.open(memory)
 
-    def _check_believed(self, id: UUID) -> None:
+    def _check_unchanged(self, seen: Memory) -> None:
         # A correction rests on what was read before this transaction, and another writer may have been faster.
-        if id not in self.by_id:
-            self.by_id |= {one.id: one for one in self.reader.by_ids(self.connection, [id])}
-        if id not in self.by_id or self.by_id[id].superseded_at is not None:
-            raise Conflict(f"memory {id} was changed or deleted meanwhile. Read it again, then decide")
+        if seen.id not in self.by_id:
+            self.by_id |= {one.id: one for one in self.reader.by_ids(self.connection, [seen.id])}
+        stored = self.by_id.get(seen.id)
+        if stored is None or stored.superseded_at is not None or not stored.is_kept_as(seen):
+            raise changed_meanwhile(seen.id)
 
     def open(self, memory: Memory) -> None:
         """Take one more row, unless it contradicts what is there."""
@@ -163,10 +184,31 @@ class Told:
 
 def _close(connection: Connection, closed: Sequence[Memory]) -> None:
     for memory in closed:
-        believed = update(memories).where(memories.c.id == memory.id, memories.c.superseded_at.is_(None))
-        if connection.execute(believed.values(values_of(memory))).rowcount != 1:
+        closing = update(memories).where(memories.c.id == memory.id, *unchanged(memory))
+        if connection.execute(closing.values(values_of(memory))).rowcount != 1:
             raise Raced
     texts.refresh(connection, closed)
+
+
+def unchanged(seen: Memory) -> tuple[ColumnElement[bool], ...]:
+    """The conditions that a row is believed, and kept as it was seen."""
+    return (
+        memories.c.superseded_at.is_(None),
+        memories.c.importance == seen.importance,
+        memories.c.expires_at.is_not_distinct_from(seen.expires_at),
+    )
+
+
+def as_seen(closed: list[Memory], seen: Memory | None) -> list[Memory]:
+    """What was closed, if what was seen is among it and was kept so. Raises Conflict, which undoes it, if not."""
+    if seen is not None and not any(memory.id == seen.id and memory.is_kept_as(seen) for memory in closed):
+        raise changed_meanwhile(seen.id)
+    return closed
+
+
+def changed_meanwhile(id: UUID) -> Conflict:
+    """What to raise when somebody else was faster."""
+    return Conflict(f"memory {id} was changed or deleted meanwhile. Read it again, then decide")
 
 
 def _with_positions(connection: Connection, opened: Iterable[Memory], numbers: Mapping[Scope, int]) -> list[Memory]:

@@ -4,6 +4,7 @@ At thousands of rows a second the expression language would be most of the cost.
 """
 
 import json
+import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
@@ -11,7 +12,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from scrubjay.backends.sql import driver, texts_sqlite
+from scrubjay.backends.sql import bulk, driver, texts_sqlite
 from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.places import stored
 from scrubjay.backends.sql.rows import Reader
@@ -23,11 +24,11 @@ BATCH: Final = 200
 """Drafts looked up in one statement: twice as many values stay well below every limit on parameters."""
 
 _COLUMNS: Final = tuple(column.name for column in memories.columns)
-_INSERT: Final = f"INSERT INTO memories ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 _LAST: Final = "SELECT seq FROM sqlite_sequence WHERE name = 'memories'"
 _LINK: Final = "INSERT INTO lineage (source_id, derived_id) VALUES (?, ?)"
 _PLACE: Final = f"SELECT id FROM scopes WHERE {' AND '.join(f'{name} = ?' for name in SCOPE_NAMES)}"
 _NEW_PLACE: Final = f"INSERT INTO scopes ({', '.join(SCOPE_NAMES)}) VALUES (?, ?, ?, ?, ?, ?)"
+_BETWEEN: Final = "SELECT 1 FROM memories WHERE id BETWEEN ? AND ? LIMIT 1"
 _POSITION: Final = "SELECT max(position) FROM memories WHERE scope_id = ? AND position IS NOT NULL"
 _BELIEVED: Final = {
     "fingerprint": "memories.superseded_at IS NULL AND memories.valid_to IS NULL",
@@ -53,8 +54,9 @@ def known(
     cursor = driver_of(connection).cursor()
     for start in range(0, len(drafts), BATCH):
         some = drafts[start : start + BATCH]
-        found = cursor.execute(_by_ids(len(some)), [draft.id.bytes for draft in some]).fetchall()
-        words = [(numbers[draft.scope], draft.fingerprint) for draft in some if not draft.is_event]
+        ids = _perhaps_stored(cursor, some)
+        found = cursor.execute(_by_ids(len(ids)), ids).fetchall() if ids else []
+        words = [(numbers[draft.scope], bytearray(draft.fingerprint)) for draft in some if not draft.is_event]
         keys = list(dict.fromkeys((numbers[draft.scope], draft.key) for draft in some if draft.key))
         for column, wanted in (("fingerprint", words), ("key", keys)):
             if wanted:
@@ -62,6 +64,13 @@ def known(
                 found += cursor.execute(_believed(column, len(wanted)), values).fetchall()
         if found:
             yield from reader.told(connection, found)
+
+
+def _perhaps_stored(cursor: sqlite3.Cursor, drafts: Sequence[Memory]) -> list[bytearray]:
+    """The ids of these, if any of them can be stored already."""
+    ids = [bytearray(draft.id.bytes) for draft in drafts]
+    # Those that were made together lie close together: where nothing lies between them, none of them is there.
+    return ids if cursor.execute(_BETWEEN, (min(ids), max(ids))).fetchone() else []
 
 
 @lru_cache(maxsize=64)
@@ -91,8 +100,9 @@ def unknown(connection: Connection, drafts: Sequence[Memory]) -> set[UUID]:
     found: set[bytes | tuple[int, bytes]] = set()
     for start in range(0, len(drafts), BATCH):
         some = drafts[start : start + BATCH]
-        found.update(one for (one,) in cursor.execute(_ids(len(some)), [draft.id.bytes for draft in some]))
-        words = [(places[draft.scope][0], draft.fingerprint) for draft in some if places[draft.scope]]
+        if ids := _perhaps_stored(cursor, some):
+            found.update(one for (one,) in cursor.execute(_ids(len(ids)), ids))
+        words = [(places[draft.scope][0], bytearray(draft.fingerprint)) for draft in some if places[draft.scope]]
         if words:
             found.update(cursor.execute(_words(len(words)), [value for pair in words for value in pair]))
     return {
@@ -123,15 +133,16 @@ def insert(
     connection: Connection, opened: Sequence[Memory], numbers: Mapping[Scope, int], marks: Mapping[UUID, int]
 ) -> None:
     """Store these rows, their words and their lineage."""
-    cursor = driver_of(connection).cursor()
+    file = driver_of(connection)
     # Taken here, so that the text index can use them in the same round.
-    last = (cursor.execute(_LAST).fetchone() or (0,))[0]
+    last = (file.execute(_LAST).fetchone() or (0,))[0]
     indexed = [(seq, numbers[memory.scope], memory) for seq, memory in enumerate(opened, last + 1)]
-    cursor.executemany(_INSERT, [_row(memory, seq, scope_id, marks) for seq, scope_id, memory in indexed])
+    rows = [_row(memory, seq, scope_id, marks) for seq, scope_id, memory in indexed]
+    bulk.insert(file, "memories", _COLUMNS, rows)
     texts_sqlite.add(connection, indexed)
     links = [(source.bytes, memory.id.bytes) for memory in opened for source in dict.fromkeys(memory.derived_from)]
     if links:
-        cursor.executemany(_LINK, links)
+        file.executemany(_LINK, links)
 
 
 def _row(memory: Memory, seq: int, scope_id: int, marks: Mapping[UUID, int]) -> tuple[Any, ...]:
@@ -140,20 +151,20 @@ def _row(memory: Memory, seq: int, scope_id: int, marks: Mapping[UUID, int]) -> 
     valid_from = created_at if memory.valid_from is memory.created_at else microseconds(memory.valid_from)
     return (
         seq,
-        memory.id.bytes,
+        bytearray(memory.id.bytes),
         scope_id,
         memory.kind,
         memory.key,
         memory.content,
         _json(memory.data) if memory.data else None,
         float(memory.importance),
-        memory.trust.value,
+        str.__str__(memory.trust),
         memory.source,
         memory.author,
         memory.reason,
         _json([str(one) for one in memory.derived_from]) if memory.derived_from else None,
         _json(memory.redacted) if memory.redacted else None,
-        memory.fingerprint,
+        bytearray(memory.fingerprint),
         memory.position,
         created_at,
         valid_from,

@@ -1,0 +1,185 @@
+"""What nearly every telling needs takes a short road. Both roads lead to the same place, letter by letter."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from scrubjay.backends.sql import joint, writing
+from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.driver import driver_of
+from scrubjay.backends.sql.migrate import migrate
+from scrubjay.backends.sql.records import SqlRecords
+from scrubjay.backends.vectors.embedded import EmbeddedVectors
+from scrubjay.errors import InvalidInput
+from scrubjay.model import PLACE_NAMES, Memory, new_ids, words
+from scrubjay.model.memory import as_told
+from scrubjay.ports import Ahead, Entry
+from scrubjay.testing import NOW, a_memory, a_scope
+from scrubjay.testing.values import HOUR
+from scrubjay.write import redact
+from scrubjay.write.prepare import prepare, telling_of
+from scrubjay.write.reconcile import reconcile
+from scrubjay.write.redact import SecretRedactor
+
+[AN_ID] = new_ids(1)
+fragments = st.sampled_from(
+    """password|pw|: |=|hunter2!|sk-|ghp_|xoxb-|a1B2c3D4e5F6g7H8i9J0|eyJhbGciOi|.|bearer |basic |dXNlcjpwYXNz|https://u:
+|@host/|AKIA|IOSFODNN7EXAMPLE|token|key|PRIVATE KEY|é|K|-----BEGIN |-----|the |secret |PuTTY-User-Key
+|Private-Lines: 1|curl -u |'|"| |x9""".split("|")  # noqa: SIM905 -- a list of 34 strings reads worse
+)
+"""What secrets are made of, and what stands around them; some of it ends a line."""
+
+texts = st.one_of(st.text(max_size=60), st.lists(fragments, max_size=12).map("".join))
+names = st.one_of(st.none(), st.sampled_from(["anna", "bob", "", " ", "\x00", 7, ["anna"]]))
+
+
+def outcome(work):
+    """What it returns or what it raises, so that both can be compared."""
+    try:
+        return work()
+    except InvalidInput as error:
+        return str(error)
+
+
+@settings(deadline=None)
+@given(st.one_of(texts, st.none(), st.integers()), st.dictionaries(st.sampled_from(PLACE_NAMES), names))
+def test_a_plain_telling_becomes_what_any_telling_would(content, places):
+    def prepared(**nothing):
+        telling = telling_of({"content": content, **places, **nothing})
+        return prepare(telling, a_scope(project="p"), now=NOW, redactor=SecretRedactor(), new=AN_ID)
+
+    # A detail that says nothing changes nothing, but the road.
+    assert outcome(prepared) == outcome(lambda: prepared(key=None))
+
+
+@given(texts)
+def test_what_is_told_alone_is_the_memory_with_all_else_left_out(content):
+    def whole():
+        return Memory(
+            id=AN_ID, content=content, scope=a_scope(), created_at=NOW, valid_from=NOW, redacted=("password",)
+        )
+
+    short, long = (outcome(work) for work in (lambda: as_told(AN_ID, content, a_scope(), NOW, ("password",)), whole))
+    assert short == long
+    assert getattr(short, "fingerprint", None) == getattr(long, "fingerprint", None)
+
+
+@settings(deadline=None, max_examples=300)
+@given(texts)
+def test_no_secret_is_passed_over_where_no_token_is_long_enough(text):
+    quick = SecretRedactor().redact(text)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(redact, "_has_token", lambda _: True)
+        assert SecretRedactor().redact(text) == quick
+
+
+@settings(max_examples=300)
+@given(st.text(alphabet="aAbBzZ019 ._-,'(\n\t\x1c\x0b/", max_size=40))
+def test_words_in_ascii_are_those_that_any_text_has(text):
+    sought = [word for token in text.split() for chunk in words._CHUNK.findall(token) for word in words._parts(chunk)]
+    assert words.words_of(text) == sought
+
+
+@pytest.mark.parametrize("fields", [{}, {"key": "pref:indent"}, {"kind": "message", "author": "Anna"}])
+@pytest.mark.parametrize("content", ["Uses getUserName in os.path.", "Schön hier", "plain words only"])
+def test_the_text_of_the_words_holds_the_words(content, fields):
+    memory = a_memory(content, **fields)
+    assert words.text_of_words(memory).split() == words.words_of_memory(memory)
+
+
+def test_ids_that_are_made_together_are_in_order_and_each_is_one():
+    first, second = new_ids(1_000), new_ids(1_000)
+    assert [*first, *second] == sorted({*first, *second})
+    assert {one.version for one in first} == {7}
+
+
+def drafts():
+    """New memories of every sort that the short road takes, two of them in one session."""
+    told = [
+        a_memory("A note"),
+        a_memory("Said first", kind="message", author="Anna", scope=a_scope(session="s")),
+        a_memory("Said next", kind="message", scope=a_scope(session="s")),
+        a_memory("For a while", valid_to=NOW + HOUR, expires_at=NOW + 2 * HOUR),
+        a_memory("From tomorrow", valid_from=NOW + timedelta(days=1), data={"n": 1}, source="a.txt", importance=0.9),
+        a_memory("Without [redacted:password]", redacted=("password",), reason="asked"),
+    ]
+    return [*told, a_memory("Made of others", derived_from=(told[0].id, told[1].id))]
+
+
+def ahead_of(told):
+    """Vectors for all but the first: one part for each, two for the second."""
+    cuts, first = {}, 0
+    for place, draft in enumerate(told[1:]):
+        spans = ((0, 4), (5, len(draft.content))) if place == 0 else ((0, len(draft.content)),)
+        cuts[draft.id] = (spans, first)
+        first += len(spans)
+    vectors = np.random.default_rng(7).normal(size=(first, 8)).astype(np.float32)
+    return Ahead(generation=1, parts=cuts, vectors=vectors, marks=dict.fromkeys(cuts, 1))
+
+
+@pytest.fixture
+async def file(tmp_path):
+    opened = []
+
+    async def fresh(name):
+        database = Database(f"sqlite:///{tmp_path / name}.db")
+        opened.append(database)
+        await migrate(database)
+        return database
+
+    yield fresh
+    for database in opened:
+        await database.shut()
+
+
+async def rows_of(database, table, *columns):
+    listed = f"SELECT {', '.join(columns) or '*'} FROM {table}"
+    return sorted(await database.read(lambda connection: driver_of(connection).execute(listed).fetchall()), key=repr)
+
+
+TABLES = ("memories", "texts", "vectors", "lineage", "scopes")
+
+
+@pytest.mark.parametrize("many", [None, 1])
+async def test_both_roads_store_the_same_rows(file, monkeypatch, many):
+    told = drafts()[:many]
+    short, long = await file("short"), await file("long")
+    answers = [await joint.SqliteJoint(short).write(told, reconcile, ahead_of(told))]
+    monkeypatch.setattr(writing, "_are_new", lambda drafts, decide: False)
+    answers.append(await joint.SqliteJoint(long).write(told, reconcile, ahead_of(told)))
+    assert answers[0] == answers[1]
+    for table in TABLES:
+        assert await rows_of(short, table) == await rows_of(long, table), table
+
+
+async def test_vectors_that_come_with_a_memory_are_those_that_come_after_it(file):
+    told = drafts()
+    at_once, after = await file("at_once"), await file("after")
+    ahead = ahead_of(told)
+    await joint.SqliteJoint(at_once).write(told, reconcile, ahead)
+    done = await SqlRecords(after).write(told, reconcile)
+    entries = [
+        Entry.of(one.memory, spans, ahead.vectors[first : first + len(spans)])
+        for one in done
+        if one.memory.id in ahead.parts
+        for spans, first in [ahead.parts[one.memory.id]]
+    ]
+    await EmbeddedVectors(after).upsert(1, entries)
+    columns = ("memory_id", "part", "start", "stop", "scope_id", "kind", "live", "since", "until", "vector")
+    assert await rows_of(at_once, "vectors", *columns) == await rows_of(after, "vectors", *columns)
+
+
+async def test_what_is_told_again_is_known_on_either_road(file):
+    database = await file("again")
+    told = drafts()
+    await joint.SqliteJoint(database).write(told, reconcile, ahead_of(told))
+    again = [replace(draft, id=new_ids(1)[0]) for draft in told if not draft.is_event and draft.valid_to is None]
+    done = await joint.SqliteJoint(database).write(again, reconcile, ahead_of(again))
+    assert {one.outcome for one in done} == {"unchanged"}
+    twice = [a_memory("Twice"), a_memory("Twice")]
+    done = await joint.SqliteJoint(database).write(twice, reconcile, ahead_of(twice))
+    assert [one.outcome for one in done] == ["stored", "unchanged"]
