@@ -10,6 +10,9 @@ from typing import Any, Self
 
 from systems import HERE, ROOT, System
 
+IDLE = 2.0
+"""Seconds in which a system that has settled does next to nothing."""
+
 
 class Ended(Exception):
     """A process said no more. The message is the last that it wrote."""
@@ -81,6 +84,24 @@ class House:
         """Give an order and wait that long for its answer."""
         self.tell(do, **details)
         return self.hear(seconds)
+
+    def settled(self, seconds: float) -> float:
+        """Wait until it hardly works any more, or so many seconds; returns after how many it stopped to."""
+        began = time.monotonic()
+        while (now := time.monotonic() - began) < seconds:
+            worked = self._worked()
+            time.sleep(IDLE)
+            if self._worked() - worked < IDLE / 20:
+                return now
+        return seconds
+
+    def _worked(self) -> float:
+        """Seconds of processor time that it has used; 0 where the system does not tell."""
+        try:
+            fields = Path(f"/proc/{self.pid}/stat").read_text("utf-8").rpartition(")")[2].split()
+        except FileNotFoundError:
+            return 0.0
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def shut(self, seconds: float) -> None:
         """Let the system close its store, and the process end."""

@@ -23,6 +23,9 @@ TURN = 20
 PATIENCE = 3.0
 """Times its budget that an order may take before its process is ended: a budget is looked at between calls only."""
 
+SETTLED_FROM = 100_000
+"""From this size on, a system may have work of its own to do once it was filled, and gets the time for it."""
+
 OPENING = 120.0
 """Seconds that a system may take to open a store, or to close it."""
 
@@ -103,6 +106,20 @@ class Bench:
             else:
                 house.end()
 
+    def settle(self) -> None:
+        """Let a new process of each work by itself, after a first question, until it does nothing any more."""
+        for name in [name for name in self.ready if SYSTEMS[name].on_disk and self.size >= SETTLED_FROM]:
+            self.told("settling", name)
+            try:
+                with self.house(name) as house:
+                    house.order("ask", seconds=OPENING, width="all", places=[0], budget=OPENING)
+                    taken = house.settled(self.budget * PATIENCE)
+                    house.shut(OPENING)
+            except (Ended, TookTooLong) as error:
+                self.lost(name, "settled", error)
+                continue
+            self.row(name, "settled", seconds=taken)
+
     def start(self) -> None:
         """Time from the start of a process to its first answer; the last process stays."""
         for name in [name for name in self.ready if SYSTEMS[name].on_disk]:
@@ -119,6 +136,16 @@ class Bench:
                 self.lost(name, "start", error)
                 continue
             self.row(name, "start", milliseconds=1000 * statistics.median(taken))
+
+    def warm_up(self) -> None:
+        """Ask the processes that stay a few questions, and let each finish what it begins with them."""
+        for name, house in list(self.houses.items() if self.size >= SETTLED_FROM else ()):
+            self.told("warming up", name)
+            try:
+                house.order("ask", seconds=OPENING, width="all", places=list(range(self.warm)), budget=OPENING)
+                house.settled(self.budget * PATIENCE)
+            except (Ended, TookTooLong) as error:
+                self.lost(name, "recall", error)
 
     # In turns
 

@@ -87,8 +87,8 @@ def counted(bench: Bench, name: str) -> int:
         return found
 
 
-def with_model(bench: Bench) -> None:
-    """The same questions and a few hundred texts with the vectors computed by the model, beside the model alone."""
+def with_model(bench: Bench, *, stores: bool) -> None:
+    """The same questions with the vectors computed by the model, beside the model alone; and a few hundred texts."""
     for name in [ALONE, *(name for name in bench.ready if SYSTEMS[name].on_disk)]:
         bench.told("with the model", name)
         house = bench.houses[name] = bench.house(name, looks_up=False)
@@ -96,8 +96,9 @@ def with_model(bench: Bench) -> None:
             house.order("ask", seconds=OPENING, width="all", places=[0], budget=OPENING)
         except (Ended, TookTooLong) as error:
             bench.lost(name, "model recall", error)
+    bench.warm_up()
     bench.in_turns("model recall", bench.many, bench.asked(WIDTHS[0]), warm=bench.warm)
-    for name in [name for name in bench.houses if name != ALONE]:
+    for name in [name for name in bench.houses if name != ALONE and stores]:
         bench.told("with the model", name)
         try:
             # Each beside the model, since what the model reaches changes with what else the machine does.

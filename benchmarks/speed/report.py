@@ -143,6 +143,7 @@ def holding(figures: Figures) -> Shown:
         (
             f"{size:,}",
             SYSTEMS[name].title,
+            number(figures.value(name, size, "settled", "seconds")),
             number(figures.value(name, size, "start", "milliseconds")),
             brief(figures.times(name, size, "start", "milliseconds")),
             number(figures.value(name, size, "memory", "megabytes")),
@@ -154,7 +155,7 @@ def holding(figures: Figures) -> Shown:
         for name in figures.names
         if figures.row(name, size, "memory")
     ]
-    headings = ("memories", "system", "start ms", "×", "memory MB", "while filling", "disk MB", "load")
+    headings = ("memories", "system", "settled s", "start ms", "×", "memory MB", "while filling", "disk MB", "load")
     return Shown("Start to first answer, memory and disk", headings, rows)
 
 

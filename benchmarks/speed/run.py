@@ -32,7 +32,7 @@ from scrubjay.models import embedder_of
 
 SIZES = (1_000, 10_000, 100_000)
 PROBED = 10_000
-"""The size at which syncs, several processes and the model are looked at, or else the smallest that is asked for."""
+"""The size at which syncs, several processes and bulk with the model are looked at, or else the smallest asked for."""
 
 WARM = 5
 STARTS = 3
@@ -130,26 +130,28 @@ def measured(given: argparse.Namespace, folder: Path) -> Seen:
                 rows=seen["rows"],
             )
             try:
-                look_at(bench, given.parts if size == seen["probed"] else [])
+                look_at(bench, given.parts, is_probed=size == seen["probed"])
             finally:
                 bench.end()
             progress.remove_task(task)
     return seen
 
 
-def look_at(bench: Bench, parts: list[str]) -> None:
+def look_at(bench: Bench, parts: list[str], *, is_probed: bool) -> None:
     """Everything at this size; some parts are looked at in one size only."""
     bench.fill()
+    bench.settle()
     bench.start()
+    bench.warm_up()
     bench.ask()
     bench.single()
-    if "processes" in parts:
+    if "processes" in parts and is_probed:
         syncs(bench)
     bench.shut()
-    if "processes" in parts:
+    if "processes" in parts and is_probed:
         together(bench)
     if "model" in parts:
-        with_model(bench)
+        with_model(bench, stores=is_probed)
         bench.shut()
 
 

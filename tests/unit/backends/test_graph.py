@@ -9,6 +9,7 @@ import pytest
 
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.schema import metadata
+from scrubjay.backends.vectors import embedded
 from scrubjay.backends.vectors.embedded import EmbeddedVectors
 from scrubjay.backends.vectors.graph import Source, build
 from scrubjay.backends.vectors.snapshots import Snapshots
@@ -227,6 +228,83 @@ async def test_a_damaged_or_foreign_snapshot_is_ignored_and_replaced(opened, eng
     assert header.read_text() != before
     assert after["count"] == MANY
     assert (folder / after["file"]).stat().st_size == after["size"]
+
+
+@pytest.fixture
+def hardly_any_are_few(monkeypatch):
+    """More rows than these are not read for one search."""
+    monkeypatch.setattr(embedded, "NARROW", 100)
+    monkeypatch.setattr(embedded, "NARROW_MEANWHILE", 100)
+
+
+async def with_matrix(engine):
+    """Search until the tenant is in memory; return how often it was not."""
+    times = 0
+    async with asyncio.timeout(60):
+        while engine._partitions[KEY].matrix is None:
+            assert len(await engine.search(1, clustered(1)[0], ALL, now=NOW, limit=10)) == 10
+            times += 1
+            await asyncio.sleep(0.02)
+    return times
+
+
+async def test_a_large_tenant_answers_from_its_snapshot_while_it_is_loaded_aside(
+    opened, engine, exact, entries, hardly_any_are_few
+):
+    first = await opened()
+    for question in clustered(3, seed=6):
+        wanted = await exact.search(1, question, ALL, now=NOW, limit=10)
+        found = await first.search(1, question, ALL, now=NOW, limit=10)
+        assert len(set(ids_of(found)) & set(ids_of(wanted))) >= 9
+        assert first._partitions[KEY].matrix is None, "three searches are no reason to load it"
+    await with_matrix(first)
+    assert len(first._partitions[KEY].matrix) == MANY
+    assert first._partitions[KEY].graph is not None, "the snapshot serves on"
+    assert await recall(first, exact) >= 0.95
+
+
+async def test_what_changed_since_the_snapshot_counts_before_the_tenant_is_loaded(
+    opened, engine, entries, hardly_any_are_few
+):
+    question = entries[0].vectors[0]
+    [mine] = [an_entry(question)]
+    await engine.upsert(1, [mine])
+    await engine.retire([entries[0].id])
+    late = await opened()
+    found = ids_of(await late.search(1, question, ALL, now=NOW, limit=10))
+    assert found[0] == mine.id
+    assert entries[0].id not in found
+    assert late._partitions[KEY].matrix is None
+    assert ids_of(await late.search(1, question, HERE, now=NOW, limit=10))[0] == mine.id
+
+
+async def test_without_a_snapshot_a_large_tenant_is_loaded_by_who_asks(opened, engine, entries, hardly_any_are_few):
+    engine._builder.forget(generation=1)
+    late = await opened()
+    found = await late.search(1, entries[0].vectors[0], ALL, now=NOW, limit=10)
+    assert found[0].id == entries[0].id
+    assert len(late._partitions[KEY].matrix) == MANY
+
+
+async def test_a_search_that_cannot_be_answered_aside_waits_for_the_one_who_loads(
+    opened, engine, entries, hardly_any_are_few
+):
+    late = await opened()
+    for _ in range(4):
+        await late.search(1, clustered(1)[0], ALL, now=NOW, limit=10)
+    named = ids_of(entries)
+    found = await late.search(1, entries[7].vectors[0], ALL, now=NOW, limit=10, among=named)
+    assert found[0].id == entries[7].id
+    assert len(late._partitions[KEY].matrix) == MANY
+    assert not late._partitions[KEY].loading
+
+
+async def test_shutting_does_not_wait_until_a_tenant_is_loaded(opened, engine, hardly_any_are_few):
+    late = await opened()
+    for _ in range(4):
+        await late.search(1, clustered(1)[0], ALL, now=NOW, limit=10)
+    await late.shut()
+    assert not late._loader._threads
 
 
 async def test_what_is_removed_or_dropped_is_not_kept_in_a_snapshot(engine, entries, tmp_path):

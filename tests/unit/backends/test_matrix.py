@@ -279,3 +279,12 @@ def test_a_match_says_whether_it_stands_in_a_session():
     matrix = a_matrix([a_row([1, 0], scope=1), a_row([0, 1], scope=2)], dimensions=2, scopes=scopes)
     found = matrix.nearest(question(np.array([1.0, 0.1])), matrix.chosen(ALL, now=AT), 2)
     assert [match.alone for match in found] == [True, False]
+
+
+def test_all_memories_may_be_named_in_any_order():
+    rows = [a_row(vector) for vector in np.random.default_rng(8).standard_normal((300, 16))]
+    matrix = a_matrix(rows, dimensions=16)
+    vector = np.frombuffer(rows[7].vector, dtype="<f2")
+    backwards = [UUID(bytes=row.id) for row in reversed(rows)]
+    found = matrix.nearest(question(vector), matrix.slots_of(backwards), 5)
+    assert [match.id for match in found] == ids_of(by_hand(rows, vector, 5))

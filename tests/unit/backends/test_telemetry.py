@@ -109,6 +109,8 @@ def test_who_stops_is_told_nothing_more():
 async def test_what_a_memory_does_is_told_without_its_content(watched, tmp_path):
     notebook = watched(Notebook())
     async with scrubjay.open_async(tmp_path, embedder="static", background=False) as jay:
+        for value in ("tabs", "spaces"):
+            await jay.remember(value, user="other", key="indent")
         told = await jay.remember("The canary sings at dawn", user="u", kind="fact")
         await jay.recall("when does the canary sing?", user="u")
         await jay.context("canary", user="u")
@@ -343,7 +345,7 @@ async def test_spans_are_nested_as_the_work_is(spans, tmp_path):
     found = {span.name: span for span in spans.get_finished_spans()}
     parents = {"scrubjay.recall": "POST /v1/memory/recall", "scrubjay.retrieve": "scrubjay.recall",
                "scrubjay.embed": "scrubjay.recall", "scrubjay.words": "scrubjay.recall",
-               "scrubjay.meaning": "scrubjay.retrieve", "scrubjay.hydrate": "scrubjay.recall"}  # fmt: skip
+               "scrubjay.hydrate": "scrubjay.recall"}  # fmt: skip
     for name, parent in parents.items():
         assert found[name].parent.span_id == found[parent].context.span_id, name
     assert len({span.context.trace_id for span in found.values()}) == 1

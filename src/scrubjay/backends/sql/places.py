@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select
-from sqlalchemy.dialects import postgresql, sqlite
 
+from scrubjay.backends.sql.insert import insert_into
 from scrubjay.backends.sql.lookup import Lookup
 from scrubjay.backends.sql.schema import memories, scopes
 from scrubjay.model import PLACE_NAMES, SCOPE_NAMES, Filter, Scope
@@ -13,13 +13,26 @@ from scrubjay.model import PLACE_NAMES, SCOPE_NAMES, Filter, Scope
 PLACES_NAMED: Final = 200
 """Scopes that a statement names one by one."""
 
+KNOWN_SCOPES: Final = 10_000
+"""Scopes whose numbers a connection to a server remembers."""
+
+_KNOWN: Final = "scopes"
+_ADDED_IN: Final = "scopes added in"
+
 _COLUMNS = [scopes.c[name] for name in SCOPE_NAMES]
 _BY_NAMES = Lookup(select(scopes.c.id, *_COLUMNS), *_COLUMNS)
 
 
 def stored(scope: Scope) -> tuple[str, ...]:
     """The six names as the table holds them: an empty text for one left open."""
-    return (scope.tenant, *(name or "" for name in scope.names()))
+    return (
+        scope.tenant,
+        scope.user or "",
+        scope.project or "",
+        scope.agent or "",
+        scope.session or "",
+        scope.workflow or "",
+    )
 
 
 def scope_from(names: Sequence[str]) -> Scope:
@@ -30,14 +43,29 @@ def scope_from(names: Sequence[str]) -> Scope:
 def interned(connection: Connection, wanted: Iterable[Scope]) -> dict[Scope, int]:
     """The numbers of these scopes, with those that are new added. Belongs in a write transaction."""
     left = set(wanted)
-    numbers = _numbers(connection, left)
+    numbers = _remembered(connection, left)
     missing = sorted(left - numbers.keys(), key=stored)
     if missing:
-        insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+        connection.info[_ADDED_IN] = connection.get_transaction()
         rows = [dict(zip(SCOPE_NAMES, stored(scope), strict=True)) for scope in missing]
-        connection.execute(insert(scopes).on_conflict_do_nothing(), rows)
+        connection.execute(insert_into(connection, scopes).on_conflict_do_nothing(), rows)
         numbers |= _numbers(connection, missing)
     return numbers
+
+
+def _remembered(connection: Connection, wanted: set[Scope]) -> dict[Scope, int]:
+    """The numbers of those that are stored. A connection to a server asks for each once, since it never changes."""
+    if connection.dialect.name == "sqlite":
+        return _numbers(connection, wanted)
+    known: dict[Scope, int] = connection.info.setdefault(_KNOWN, {})
+    unknown = wanted - known.keys()
+    found = _numbers(connection, unknown) if unknown else {}
+    # What was added in this transaction may yet be undone, and is remembered when it is found by the next one.
+    if connection.info.get(_ADDED_IN) is not connection.get_transaction():
+        if len(known) > KNOWN_SCOPES:
+            known.clear()
+        known |= found
+    return {scope: known[scope] for scope in wanted if scope in known} | found
 
 
 def _numbers(connection: Connection, wanted: Iterable[Scope]) -> dict[Scope, int]:
@@ -71,8 +99,14 @@ def in_place(filter: Filter) -> ColumnElement[bool]:
     A narrow filter begins with its few scopes. One for a whole tenant begins with the memories and looks up the scope
     of each, so that the newest ten are found without reading the rest.
     """
-    if any(filter.scope.names()):
-        return memories.c.scope_id.in_(admitted(filter))
+    return memories.c.scope_id.in_(admitted(filter)) if any(filter.scope.names()) else each_in_place(filter)
+
+
+def each_in_place(filter: Filter) -> ColumnElement[bool]:
+    """The same, asked row by row: for a statement that names its memories.
+
+    Given a list of scopes beside a hundred ids, SQLite walks all memories of those scopes and looks up none.
+    """
     return select(scopes.c.id).where(scopes.c.id == memories.c.scope_id, place_condition(filter)).exists()
 
 

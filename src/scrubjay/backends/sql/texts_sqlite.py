@@ -1,13 +1,15 @@
 """Search by words in SQLite: FTS5 with BM25.
 
 A row's `marks` say where it belongs, as terms of the index. In the match they make a narrow search quick: what is not
-in the scope is never ranked. A wide search is made quick the other way, by leaving out its commonest words.
+in the scope is never ranked. A wide search finds more rows than can be ranked in time, for to rank one takes as long as
+to find ten. So it ranks those that are likely to be best: that have a rare word, or two of the words.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from sqlalchemy import Connection, Float, Integer, LargeBinary, column, select, text, type_coerce
 
@@ -17,7 +19,7 @@ from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.schema import memories
 from scrubjay.backends.sql.types import id_from
 from scrubjay.model import PLACE_NAMES, AsOf, Filter, Memory, Scope
-from scrubjay.model.words import words_of_memory
+from scrubjay.model.words import text_of_words
 from scrubjay.ports import Match
 
 SCOPES_IN_MATCH: Final = 20
@@ -26,24 +28,50 @@ SCOPES_IN_MATCH: Final = 20
 SCOPES_LOOKED_AT: Final = 2_000
 """Scopes that are looked through for a name that most of them share, such as one user's many sessions."""
 
-POSTINGS: Final = 4_000
-"""Rows that a wide search ranks, about: its words are looked for from the rarest on until so many rows have them."""
+RANKED: Final = 4_000
+"""Rows that are ranked. Where more have the words, the likely ones are chosen first, and of those the newest."""
+
+WALKED: Final = 10_000
+"""Rows that a wide search looks at, about: its words are looked for from the rarest on until so many rows have them."""
+
+NARROW: Final = 0.25
+"""A scope with no more than this share of all rows looks at four times as many: it ranks few of those it looks at."""
+
+FEWEST: Final = 200
+ALONE: Final = 1_000
+"""Rows that are likely to be best for one word: those with the rarest, and with the next while so few or so many."""
+
+PAIRS: Final = 4
+"""Words that are looked for together with each commoner one. The others are so common that a pair says little."""
+
+MOST_OF_ALL: Final = 0.9
+"""From this share of all rows on, a scope has no place in the match: nearly everything that is found is in it."""
+
+_COUNTED: Final = 2_000
+"""Rows that are counted. How many more there are is told from how far into the index so many went."""
 
 _COUNTS_HELD: Final = 10_000
+_MARKS_HELD: Final = 10_000
 
-_Search: TypeAlias = Callable[[str, int], Sequence[Any]]
-"""What a match expression finds, so many of the best: the id, the score (lower is better), whether it stands alone, and
-whether it passes."""
+_Search: TypeAlias = Callable[["Asked"], Sequence[Any]]
+"""What is found, best first: the id, the score (lower is better), whether it stands alone, and whether it passes."""
 
 _ADD: Final = "INSERT INTO texts (rowid, body, marks) VALUES (?, ?, ?)"
 _MARK: Final = text("UPDATE texts SET marks = :marks WHERE rowid = :seq")
 _REMOVE: Final = text("DELETE FROM texts WHERE rowid = :seq")
-_COUNT: Final = "SELECT count(*) FROM texts WHERE texts MATCH ?"
+_COUNT: Final = (
+    f"SELECT count(*), max(rowid) FROM (SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid LIMIT {_COUNTED})"
+)
+_LAST: Final = "SELECT max(seq) FROM memories"
+# The plus keeps FTS5 from being asked for the likely rows one by one. Only rows that pass are given a score.
 _BM25: Final = (
-    "SELECT rowid AS seq, bm25(texts, 1.0, 0.0) AS score FROM texts WHERE texts MATCH :expression "
+    "SELECT rowid AS seq, bm25(texts, 1.0, 0.0) AS score FROM texts WHERE texts MATCH :words{likely} "
     "ORDER BY score LIMIT :ranked"
 )
-_RANKED: Final = text(_BM25).columns(column("seq", Integer), column("score", Float)).subquery("ranked")
+_OF_ALL: Final = _BM25.format(likely="")
+_OF_LIKELY: Final = _BM25.format(
+    likely=f" AND +rowid IN (SELECT rowid FROM texts WHERE texts MATCH :likely ORDER BY rowid DESC LIMIT {RANKED})"
+)
 
 
 def add(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> None:
@@ -54,7 +82,7 @@ def add(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> N
         live = _live(memory)
         if (scope_id, live) not in marks:
             marks[scope_id, live] = marks_of(scope_id, memory.scope, live=live)
-        rows.append((seq, " ".join(words_of_memory(memory)), marks[scope_id, live]))
+        rows.append((seq, text_of_words(memory), marks[scope_id, live]))
     driver_of(connection).executemany(_ADD, rows)
 
 
@@ -70,6 +98,7 @@ def _scope_mark(scope_id: int, *, live: bool) -> str:
     return f"scope{scope_id}x{int(live)}"
 
 
+@lru_cache(maxsize=_MARKS_HELD)
 def _name_mark(name: str, value: str, *, live: bool) -> str:
     number = int.from_bytes(blake2b(value.encode(), digest_size=8).digest())
     return f"{name}{number}x{int(live)}"
@@ -109,46 +138,62 @@ def match(
     places = driver.places(connection, filter, limit=most)
     if not places:
         return []
-    marks = _marks(places, filter)
-    words = _quoted(terms if marks else counts.rarest(connection, terms))
-    expression = f"body : ({words}) AND marks : ({marks})" if marks else f"body : ({words})"
     search = _plainly(connection, filter, now) if filter.is_plain else _by_expression(connection, filter, now)
     # First rank alone and filter the best, which nearly always leaves enough; otherwise filter all that matched.
-    for ranked in (limit + limit // 4 + 20, -1):
-        found = search(expression, ranked)
+    for asked in counts.asked(connection, terms, _marks(places, filter), limit + limit // 4 + 20):
+        found = search(asked)
         matches = [
             Match(id_from(memory), -score, alone=bool(alone)) for memory, score, alone, passes in found if passes
         ][:limit]
-        if len(matches) == limit or len(found) < ranked:
+        if len(matches) == limit or (asked.likely is None and len(found) < asked.ranked):
             break
     return matches
+
+
+class Asked(NamedTuple):
+    """What FTS5 is asked for, in its own language."""
+
+    words: str
+    """What is ranked, and by which words."""
+    likely: str | None
+    """Which of those rows are worth ranking; None for all."""
+    ranked: int
+    """How many of the best are wanted; -1 for all."""
 
 
 def _plainly(connection: Connection, filter: Filter, now: datetime) -> _Search:
     """How a plain filter is asked. The expression that says the same would take longer to build than to answer."""
     file = driver_of(connection)
-    statement = (
-        f"SELECT memories.id, ranked.score, memories.position IS NULL, {driver.plainly_admits(filter)} "
-        f"FROM memories JOIN ({_BM25}) AS ranked ON memories.seq = ranked.seq ORDER BY ranked.score"
-    )
     values = driver.plain_values(filter, now)
-    return lambda expression, ranked: file.execute(
-        statement, {**values, "expression": expression, "ranked": ranked}
-    ).fetchall()
+
+    def search(asked: Asked) -> Sequence[Any]:
+        statement = (
+            f"SELECT memories.id, ranked.score, memories.position IS NULL, {driver.plainly_admits(filter)} "
+            f"FROM memories JOIN ({_OF_LIKELY if asked.likely else _OF_ALL}) AS ranked ON memories.seq = ranked.seq "
+            "ORDER BY ranked.score"
+        )
+        return file.execute(statement, {**values, **asked._asdict()}).fetchall()
+
+    return search
 
 
 def _by_expression(connection: Connection, filter: Filter, now: datetime) -> _Search:
     allowed = conditions(filter, now, "sqlite").label("allowed")
-    joined = memories.join(_RANKED, memories.c.seq == _RANKED.c.seq)
     known = type_coerce(memories.c.id, LargeBinary)
     alone = memories.c.position.is_(None)
-    statement = select(known, _RANKED.c.score, alone, allowed).select_from(joined).order_by(_RANKED.c.score)
-    return lambda expression, ranked: connection.execute(
-        statement, {"expression": expression, "ranked": ranked}
-    ).fetchall()
+
+    def search(asked: Asked) -> Sequence[Any]:
+        best = text(_OF_LIKELY if asked.likely else _OF_ALL).columns(column("seq", Integer), column("score", Float))
+        found = best.subquery("ranked")
+        joined = memories.join(found, memories.c.seq == found.c.seq)
+        statement = select(known, found.c.score, alone, allowed).select_from(joined).order_by(found.c.score)
+        values = {name: value for name, value in asked._asdict().items() if value is not None}
+        return connection.execute(statement, values).fetchall()
+
+    return search
 
 
-def _quoted(terms: Sequence[str]) -> str:
+def _quoted(terms: Iterable[str]) -> str:
     """The terms as FTS5 reads them: quoted, so that nothing in them can be an operator."""
     return " OR ".join('"' + term.replace('"', "") + '"' for term in terms)
 
@@ -172,25 +217,82 @@ def _marks(places: Sequence[tuple[Any, ...]], filter: Filter) -> str | None:
 
 
 class Counted:
-    """How many rows have a word, remembered: close enough is good enough to tell rare words from common ones."""
+    """How many rows have a term, remembered: close enough is good enough to tell rare words from common ones."""
 
     def __init__(self) -> None:
         self._rows: dict[str, int] = {}
+        self._all: int | None = None
 
-    def rarest(self, connection: Connection, terms: Sequence[str]) -> list[str]:
-        """The terms without the commonest, in their order: the two rarest, and more while the rows stay few."""
-        if len(terms) <= 2:
-            return list(terms)
-        if len(self._rows) > _COUNTS_HELD:
-            self._rows.clear()
-        for term in terms:
-            if term not in self._rows:
-                self._rows[term] = driver_of(connection).execute(_COUNT, (f"body : {_quoted([term])}",)).fetchone()[0]
-        kept: set[str] = set()
-        ranked = 0
-        for term in sorted(terms, key=self._rows.__getitem__):
-            ranked += self._rows[term]
-            if len(kept) >= 2 and ranked > POSTINGS:
+    def asked(self, connection: Connection, terms: Sequence[str], marks: str | None, ranked: int) -> list[Asked]:
+        """What to ask, one after the other until enough is found, for the best rows that have any of the terms.
+
+        With marks, only rows that have one of them count. All rows are ranked, or the likely ones of too many.
+        """
+        everything = among = self._everything(connection)
+        if marks is not None and everything > RANKED:
+            among = self._having(connection, f"marks : ({marks})")
+        share = among / max(everything, 1)
+        inside = f" AND marks : ({marks})" if marks is not None and share < MOST_OF_ALL else ""
+        most = int(WALKED / max(share, NARROW))
+        if among <= RANKED and everything <= most:
+            rows = dict.fromkeys(terms, 0)
+        else:
+            rows = self._rarest(connection, terms, most)
+        words = _body(rows)
+        whole = f"{words}{inside}"
+        within = {term: many * share for term, many in rows.items()}
+        if sum(within.values()) <= RANKED:
+            return [Asked(whole, None, ranked), Asked(whole, None, -1)]
+        return [
+            Asked(words, f"{_likely(within)}{inside}", ranked),
+            Asked(words, whole, ranked),
+            Asked(whole, None, -1),
+        ]
+
+    def _rarest(self, connection: Connection, terms: Sequence[str], most: int) -> dict[str, int]:
+        """The terms without the commonest, rarest first, with their rows: two, and more while these are so few."""
+        counted = {term: self._having(connection, _body([term])) for term in terms}
+        kept: dict[str, int] = {}
+        for term in sorted(counted, key=counted.__getitem__):
+            if len(kept) >= 2 and sum(kept.values()) + counted[term] > most:
                 break
-            kept.add(term)
-        return [term for term in terms if term in kept]
+            kept[term] = counted[term]
+        return kept
+
+    def _having(self, connection: Connection, expression: str) -> int:
+        """About how many rows match."""
+        known = self._rows.get(expression)
+        if known is None:
+            known, last = driver_of(connection).execute(_COUNT, (expression,)).fetchone()
+            if known == _COUNTED:
+                known = max(known, known * self._everything(connection) // last)
+            if len(self._rows) >= _COUNTS_HELD:
+                self._rows.clear()
+            self._rows[expression] = known
+        return known
+
+    def _everything(self, connection: Connection) -> int:
+        """How many rows there are, with those that were removed."""
+        if self._all is None:
+            self._all = driver_of(connection).execute(_LAST).fetchone()[0] or 0
+        return self._all
+
+
+def _body(terms: Iterable[str]) -> str:
+    return f"body : ({_quoted(terms)})"
+
+
+def _likely(rows: Mapping[str, float]) -> str:
+    """The rows with the rarest of these words, or with two of the others; the words come rarest first.
+
+    A word that too many rows have is not enough by itself, unless it is the only one.
+    """
+    terms = list(rows)
+    alone, many = 0, 0.0
+    while alone < len(terms) and many + rows[terms[alone]] <= (RANKED if many < FEWEST else ALONE):
+        many += rows[terms[alone]]
+        alone += 1
+    common = terms[alone:]
+    pairs = [f"({_quoted([term])} AND ({_quoted(common[at:])}))" for at, term in enumerate(common[:-1][:PAIRS], 1)]
+    chosen = [_quoted(terms[:alone])] if alone else []
+    return f"body : ({' OR '.join([*chosen, *pairs]) or _quoted(terms)})"

@@ -43,6 +43,12 @@ class Builder:
         self._threads.add(thread)
         thread.start()
 
+    def kept(self, partition: Partition, *, dimensions: int, epoch: int) -> "tuple[Index, int] | None":
+        """The graph that was kept for this partition, with its change number; None when none fits."""
+        if self._snapshots is None:
+            return None
+        return self._snapshots.find(partition.generation, partition.tenant, dimensions=dimensions, epoch=epoch)
+
     def forget(self, *, tenants: Collection[str] = (), generation: int | None = None) -> None:
         """Delete the snapshots that hold vectors of these tenants, or of this generation."""
         if self._snapshots is None:
@@ -68,8 +74,8 @@ class Builder:
 
     def _give(self, partition: Partition, source: Source, buried: int) -> None:
         generation, tenant, epoch = partition.generation, partition.tenant, source.epoch
-        if self._snapshots is not None and partition.graph is None:
-            found = self._snapshots.find(generation, tenant, dimensions=source.codes.shape[1], epoch=epoch)
+        if partition.graph is None:
+            found = self.kept(partition, dimensions=source.codes.shape[1], epoch=epoch)
             if found is not None and found[1] <= source.change:
                 _hand_over(partition, *found, epoch=epoch)
                 return

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -14,27 +14,28 @@ from sqlalchemy import Connection
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.schema import vectors
 from scrubjay.backends.sql.types import microseconds
-from scrubjay.backends.vectors import rows
+from scrubjay.backends.vectors import feeds, rows
 from scrubjay.backends.vectors.builder import Builder
 from scrubjay.backends.vectors.coded import Question, question
 from scrubjay.backends.vectors.graph import LEAST_SHARE, Graph
 from scrubjay.backends.vectors.matrix import Matrix, Slots
 from scrubjay.backends.vectors.partition import Partition
 from scrubjay.backends.vectors.snapshots import Snapshots
+from scrubjay.backends.vectors.unloaded import NARROW, NARROW_MEANWHILE, Loader, loaded, of_graph, of_scope, taken_in
+from scrubjay.logs import logger
 from scrubjay.model import Filter, Scope
 from scrubjay.ports import Entry, Match
 
 if TYPE_CHECKING:
     from scrubjay.ports import Matrix as Numbers
 
-NARROW: Final = 5_000
-"""So many rows are read for one search and forgotten, rather than loading a tenant that is larger."""
-
 GRAPH_FROM: Final = 200_000
-"""From here on an exact search takes several milliseconds, and a graph pays."""
+"""From here on an exact search takes several milliseconds, and a graph pays. It is loaded aside: that takes long."""
 
 MEMORY: Final = 2 << 30
 """How many bytes the copies in memory may take by default."""
+
+log = logger("vectors")
 
 
 class EmbeddedVectors:
@@ -64,6 +65,7 @@ class EmbeddedVectors:
         if folder is None and path is not None:
             folder = path.with_name(f"{path.name}.graph")
         self._builder = Builder(database, Snapshots(folder) if folder else None)
+        self._loader = Loader(database, self._make_room)
 
     async def upsert(self, generation: int, entries: Sequence[Entry]) -> None:
         """Store the entries in this generation; an entry whose id is there replaces it whole."""
@@ -125,6 +127,7 @@ class EmbeddedVectors:
 
     async def shut(self) -> None:
         """Stop building, and let go of what is held in memory. The database is its owner's to close."""
+        await asyncio.to_thread(self._loader.shut)
         await asyncio.to_thread(self._builder.shut)
         with self._lock:
             self._partitions.clear()
@@ -142,7 +145,7 @@ class EmbeddedVectors:
     ) -> list[Match]:
         partition = self._partition(generation, filter.scope.tenant)
         with partition.lock:
-            matrix = self._refreshed(connection, partition, filter, len(asked.exact), among)
+            matrix = self._refreshed(connection, partition, asked, filter, now=now, limit=limit, among=among)
             # Chosen under the lock, scored outside it: a search does not wait for another one's arithmetic.
             if among is not None:
                 slots = matrix.slots_of(among)
@@ -190,52 +193,81 @@ class EmbeddedVectors:
         self,
         connection: Connection,
         partition: Partition,
+        asked: Question,
         filter: Filter,
-        dimensions: int,
+        *,
+        now: int,
+        limit: int,
         among: Sequence[UUID] | None,
     ) -> Matrix:
         """The matrix to search in, with every change that was committed when the search began."""
         change, epoch = rows.state(connection)
-        matrix = partition.matrix
+        matrix, dimensions = partition.matrix, len(asked.exact)
         if matrix is None or partition.epoch < epoch or (not len(matrix) and matrix.dimensions != dimensions):
-            whole = Filter(scope=Scope(tenant=partition.tenant))
-            narrow = self._narrow(connection, partition, filter, among, whole)
-            if narrow is not None:
-                return _taken_in(connection, Matrix(dimensions), narrow)
-            room = rows.crowd(connection, partition.generation, whole)
-            feed = rows.all_of(connection, partition.generation, whole)
-            matrix = _taken_in(connection, Matrix(dimensions, room=room), feed)
-            partition.matrix, partition.change, partition.epoch = matrix, change, epoch
-            partition.graph = None
-            self._make_room(partition)
+            few = self._few(connection, partition, asked, filter, epoch=epoch, now=now, limit=limit, among=among)
+            if few is not None:
+                return few
+            matrix = self._arrived(connection, partition, dimensions, change, epoch)
         elif partition.change < change:
-            feed = rows.changes(connection, partition.generation, partition.tenant, after=partition.change)
-            _taken_in(connection, matrix, feed)
+            feed = feeds.changes(connection, partition.generation, partition.tenant, after=partition.change)
+            taken_in(connection, matrix, feed)
             partition.change = change
             if matrix.dead > max(1_000, len(matrix) // 4):
                 partition.matrix = matrix = matrix.compacted()
         matrix.check_dimensions(dimensions)
         return matrix
 
-    def _narrow(
+    def _few(
         self,
         connection: Connection,
         partition: Partition,
+        asked: Question,
         filter: Filter,
+        *,
+        epoch: int,
+        now: int,
+        limit: int,
         among: Sequence[UUID] | None,
-        whole: Filter,
-    ) -> Iterable[Sequence[Any]] | None:
+    ) -> Matrix | None:
         """The few rows that can answer, when there are few and the tenant has many; None when it should be loaded."""
-        generation = partition.generation
-        if partition.patience == 0 or rows.crowd(connection, generation, whole, most=NARROW + 1) <= NARROW:
+        whole, dimensions = Filter(scope=Scope(tenant=partition.tenant)), len(asked.exact)
+        if feeds.crowd(connection, partition.generation, whole, most=NARROW + 1) <= NARROW:
             return None
-        if among is not None and len(among) <= NARROW:
+        if partition.is_large is None:
+            crowd = feeds.crowd(connection, partition.generation, whole, most=self._graph_from)
+            partition.is_large = crowd == self._graph_from
+        if partition.patience == 0 and not partition.is_large:
+            return None
+        few: Matrix | None = None
+        most = NARROW_MEANWHILE if partition.is_large else NARROW
+        feed = of_scope(connection, partition, filter, among, most=most)
+        if feed is not None:
+            few = taken_in(connection, Matrix(dimensions), feed)
+        elif partition.is_large and among is None:
+            partition.kept = partition.kept or self._builder.kept(partition, dimensions=dimensions, epoch=epoch)
+            if partition.kept is not None:
+                few = of_graph(connection, partition, partition.kept, asked, filter, now=now, limit=limit)
+        if few is not None and partition.patience:
             partition.patience -= 1
-            return rows.these_of(connection, generation, filter, list(dict.fromkeys(among)))
-        if rows.crowd(connection, generation, filter, most=NARROW + 1) <= NARROW:
-            partition.patience -= 1
-            return rows.all_of(connection, generation, filter)
-        return None
+        elif few is not None:
+            self._loader.start(partition, dimensions)
+        return few
+
+    def _arrived(
+        self, connection: Connection, partition: Partition, dimensions: int, change: int, epoch: int
+    ) -> Matrix:
+        """The matrix of a partition that has to be loaded now, by this search or by whoever is at it already."""
+        outdated = partition.matrix
+        while partition.loading:
+            partition.arrival.wait()
+        if partition.matrix is not None and partition.matrix is not outdated:
+            return partition.matrix
+        if partition.is_large:
+            log.info("a search waits until the vectors of its tenant are loaded", tenant=partition.tenant)
+        matrix = partition.matrix = loaded(connection, partition, dimensions)
+        partition.change, partition.epoch, partition.graph = change, epoch, None
+        self._make_room(partition)
+        return matrix
 
     def _make_room(self, newest: Partition) -> None:
         """Let go of the tenants that were not searched for longest, until the rest fits."""
@@ -247,12 +279,3 @@ class EmbeddedVectors:
                 if partition is not newest:
                     held -= partition.size
                     del self._partitions[key]
-
-
-def _taken_in(connection: Connection, matrix: Matrix, feed: Iterable[Sequence[Any]]) -> Matrix:
-    """The matrix after it has heard of these rows."""
-    start = len(matrix)
-    for chunk in feed:
-        matrix.know_scopes(rows.names_of(connection, matrix.unknown_scopes(chunk)))
-        matrix.absorb(chunk, since=start)
-    return matrix

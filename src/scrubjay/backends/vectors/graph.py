@@ -27,8 +27,11 @@ STALE: Final = 0.1
 LEAST_SHARE: Final = 0.1
 """Below this share of rows that a filter keeps, scanning them is quicker than a graph full of others."""
 
-STEP: Final = 4
+STEP: Final = 8
 """How many rows are added at a time: adding holds the interpreter, and searches should hardly notice."""
+
+CARE: Final = 64
+"""How many neighbours are looked at for each row that is added. Twice as many take twice as long to find 0.1 % more."""
 
 PAUSE: Final = 0.0002
 """A sleep, however short, hands the interpreter to whoever waits for it."""
@@ -55,7 +58,7 @@ def build(source: Source, stop: Event) -> "Index | None":
     """Build the graph of these rows; None when told to stop before the end."""
     from usearch.index import Index  # noqa: PLC0415 -- loaded by those who have outgrown exact search, not by everybody
 
-    index = Index(ndim=source.codes.shape[1], metric="cos", dtype="i8")
+    index = Index(ndim=source.codes.shape[1], metric="cos", dtype="i8", expansion_add=CARE)
     for start in range(0, len(source.slots), STEP):
         if stop.is_set():
             return None

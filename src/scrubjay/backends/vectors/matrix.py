@@ -246,10 +246,10 @@ class Matrix:
         return copy
 
     def slots_of(self, ids: Iterable[UUID]) -> Slots:
-        """Where the vectors of these memories are, as far as there are any."""
+        """Where the vectors of these memories are, as far as there are any, in the order of the slots."""
         slots = self._slots
         found = [slot for memory in dict.fromkeys(ids) for slot in slots.get(memory.bytes, ())]
-        return np.array(found, dtype=np.intp)
+        return np.sort(np.array(found, dtype=np.intp))
 
     def chosen(self, filter: Filter, *, now: int | None) -> Slots:
         """The slots that scope and kinds admit and, unless `now` is None, that are live and hold at that time."""
@@ -351,12 +351,12 @@ class Matrix:
 
     def ranked(self, asked: Question, slots: Slots, limit: int) -> list[Match]:
         """The memories of these slots by their exact scores, best first, each once with its best part."""
-        scores = self.halves.all[slots].astype(np.float64) @ asked.exact
+        scores = self.halves.all.take(slots, axis=0).astype(np.float64) @ asked.exact
         scores = np.round(scores / self.lengths.all[slots], DIGITS)
         if len(slots) > limit:
             best = scores >= self._least(scores, slots, limit)
             slots, scores = slots[best], scores[best]
-        ids, spans = self.ids.all[slots], self.spans.all[slots]
+        ids, spans = self.ids.all.take(slots, axis=0), self.spans.all.take(slots, axis=0)
         halves = ids.view(">u8")
         order = np.lexsort((spans[:, 1], spans[:, 0], halves[:, 1], halves[:, 0], -scores))
         if not self._divided:

@@ -1,5 +1,6 @@
 """A vector engine and its mirror: every change goes to both, every question to the engine."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
 class MirroredVectors:
     """The same engine. What is stored in it is kept beside the records too.
 
-    The mirror is written first: while the engine is down it has what is new, and a memory whose mark stays empty for
-    that reason is later given to the engine from there. What is deleted goes from the engine first: a failure leaves it
-    in the mirror, and the caller knows that it has to try again.
+    Both are written at the same time, and neither is spared by a failure of the other: while the engine is down the
+    mirror has what is new, and a memory whose mark stays empty for that reason is later given to the engine from there.
+    What is deleted goes from the engine first: a failure leaves it in the mirror, and the caller knows that it has to
+    try again.
     """
 
     ids: Callable[..., Awaitable[list[UUID]]]
@@ -42,13 +44,11 @@ class MirroredVectors:
 
     async def upsert(self, generation: int, entries: Sequence[Entry]) -> None:
         """Store the entries in this generation of both; an entry whose id is there replaces it whole."""
-        await self._mirror.upsert(generation, entries)
-        await self._engine.upsert(generation, entries)
+        await self._change_both(lambda one: one.upsert(generation, entries))
 
     async def retire(self, ids: Sequence[UUID]) -> None:
         """Note in every generation of both that these are not live any more. Unknown ids are ignored."""
-        await self._mirror.retire(ids)
-        await self._engine.retire(ids)
+        await self._change_both(lambda one: one.retire(ids))
 
     async def remove(self, ids: Sequence[UUID]) -> None:
         """Delete these from every generation of both, for good. Unknown ids are ignored."""
@@ -105,3 +105,13 @@ class MirroredVectors:
         """Let go of files and connections. Safe to call twice."""
         await self._engine.shut()
         await self._mirror.shut()
+
+    async def _change_both(self, change: Callable[[Vectors], Awaitable[None]]) -> None:
+        """Change both at once, and wait until both are. Raises what one of them did; of two, what the mirror did."""
+
+        async def changed(one: Vectors) -> None:
+            await change(one)
+
+        for ended in await asyncio.gather(changed(self._mirror), changed(self._engine), return_exceptions=True):
+            if ended is not None:
+                raise ended

@@ -1,13 +1,16 @@
 """What a process holds in memory of one tenant's vectors."""
 
-from threading import Lock
-from typing import Final
+from threading import Condition, Lock
+from typing import TYPE_CHECKING, Final
 
 from scrubjay.backends.vectors.graph import Graph
 from scrubjay.backends.vectors.matrix import Matrix
 
+if TYPE_CHECKING:
+    from usearch.index import Index
+
 PATIENCE: Final = 3
-"""How many searches of a large tenant are answered by reading a few rows before it is loaded after all."""
+"""How many searches of a tenant are answered by reading a few rows before it is loaded after all."""
 
 
 class Partition:
@@ -23,6 +26,13 @@ class Partition:
         self.change = 0
         self.epoch = -1
         self.patience = PATIENCE
+        self.is_large: bool | None = None
+        """Whether loading takes so long that it is done aside; None before anybody has looked."""
+        self.loading = False
+        self.arrival = Condition(self.lock)
+        """Told when loading has come to an end."""
+        self.kept: tuple[Index, int] | None = None
+        """A graph from its file with its change number, as long as there is no matrix to search in."""
 
     @property
     def size(self) -> int:

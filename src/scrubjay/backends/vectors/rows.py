@@ -5,45 +5,37 @@ it. A process that holds everything up to some number asks for the rows with a l
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import (
-    BigInteger,
     ColumnElement,
     Connection,
-    LargeBinary,
-    Select,
     and_,
-    cast,
     delete,
-    exists,
-    extract,
     func,
-    literal,
     or_,
     select,
-    type_coerce,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 
+from scrubjay.backends.sql import bulk
 from scrubjay.backends.sql.driver import driver_of
-from scrubjay.backends.sql.places import admitted, interned, place_condition, scope_from
+from scrubjay.backends.sql.insert import insert_into
+from scrubjay.backends.sql.places import interned, scope_from
 from scrubjay.backends.sql.schema import counters, scopes, vectors
 from scrubjay.backends.sql.types import microseconds
 from scrubjay.errors import InvalidInput
-from scrubjay.model import PLACE_NAMES, SCOPE_NAMES, Filter, Scope
+from scrubjay.model import SCOPE_NAMES, Memory, Scope
 from scrubjay.ports import Entry
+from scrubjay.ports.indexes import BEGINNING, stretch_of
+
+Spans: TypeAlias = tuple[tuple[int, int], ...]
 
 BATCH: Final = 500
 """How many ids one statement names: SQLite takes 999 parameters or more, and plans stay short."""
-
-CHUNK: Final = 2_048
-"""How many rows are read at a time: enough to be quick, and few enough to be worked on in the processor's cache."""
 
 FEWEST_TOMBSTONES: Final = 1_000
 
@@ -53,6 +45,7 @@ _STATE: Final = (
     "(SELECT value FROM counters WHERE name = 'vector_epoch')"
 )
 _CHANGE: Final = "UPDATE counters SET value = value + 1 WHERE name = 'vector_change' RETURNING value"
+_BETWEEN: Final = "SELECT 1 FROM vectors WHERE memory_id BETWEEN ? AND ? LIMIT 1"
 _TOMBSTONES: Final = "vector_tombstones"
 _HALF: Final = np.dtype("<f2")
 _LARGEST: Final = 60_000.0**2
@@ -108,21 +101,40 @@ def put(connection: Connection, generation: int, entries: Iterable[Entry]) -> No
             _bury(connection, change, and_(here, vectors.c.part >= kept, vectors.c.vector.is_not(None)))
 
 
-def put_new(connection: Connection, generation: int, entries: Sequence[Entry], numbers: Mapping[Scope, int]) -> None:
-    """The same on SQLite for memories that were stored just now, given the numbers of their scopes."""
-    driver = driver_of(connection)
-    ids = [entry.id.bytes for entry in entries]
-    # Of an id that was used before, something may be left; a new one is nearly always new.
-    if any(driver.execute(_any_of(len(some)), (generation, *some)).fetchone() for some in _batches(ids)):
+def put_new(
+    connection: Connection,
+    generation: int,
+    told: Sequence[tuple[Memory, Spans, int]],
+    whole: NDArray[np.float32],
+    numbers: Mapping[Scope, int],
+) -> None:
+    """The same on SQLite for memories that were stored just now, given the numbers of their scopes.
+
+    Each comes with how it is cut, and with which row of the whole its vectors begin.
+    """
+    file = driver_of(connection)
+    ids = [bytearray(memory.id.bytes) for memory, _, _ in told]
+    # Of an id that was used before, something may be left; a new one is nearly always new, and so is what lies by it.
+    if file.execute(_BETWEEN, (min(ids), max(ids))).fetchone():
+        entries = [Entry.of(memory, spans, whole[first : first + len(spans)]) for memory, spans, first in told]
         put(connection, generation, entries)
-    else:
-        [change] = driver.execute(_CHANGE).fetchone()
-        _write(connection, generation, change, entries, numbers)
-
-
-@lru_cache(maxsize=16)
-def _any_of(many: int) -> str:
-    return f"SELECT 1 FROM vectors WHERE generation = ? AND memory_id IN ({', '.join('?' * many)}) LIMIT 1"
+        return
+    [change] = file.execute(_CHANGE).fetchone()
+    halves = _half(whole)
+    width = halves.shape[1] * 2
+    blob = halves.tobytes()
+    rows: list[tuple[Any, ...]] = []
+    for known, (memory, spans, first) in zip(ids, told, strict=True):
+        live, since, until = stretch_of(memory)
+        begins = 0 if since is BEGINNING else microseconds(since)
+        ends = None if until is None else microseconds(until)
+        place, kind, at = numbers[memory.scope], memory.kind, first * width
+        for part, (start, stop) in enumerate(spans):
+            vector = bytearray(blob[at : at + width])
+            rows.append((generation, known, part, start, stop, place, kind, int(live), begins, ends, change, vector))
+            at += width
+    if rows:
+        bulk.insert(file, "vectors", _COLUMNS, rows)
 
 
 def _write(
@@ -166,6 +178,11 @@ def _halves(entries: Sequence[Entry]) -> NDArray[np.float16]:
     if len(widths) > 1:
         raise InvalidInput(f"vectors of {' and '.join(map(str, sorted(widths)))} dimensions: a generation has one size")
     whole = np.concatenate([entry.vectors for entry in entries]) if len(entries) > 1 else entries[0].vectors
+    return _half(whole)
+
+
+def _half(whole: NDArray[np.float32]) -> NDArray[np.float16]:
+    """The same numbers with half the bits."""
     halves = whole.astype(_HALF)
     # One sum tells of nearly all that every number is finite, and stays so as a half float.
     if not np.vdot(whole, whole) < _LARGEST and not np.isfinite(halves).all():
@@ -177,7 +194,7 @@ def _lengths(connection: Connection, generation: int, entries: Mapping[UUID, Ent
     """How many parts are stored of those that are there. Starts a new epoch when one of them changes its tenant."""
     lengths: dict[UUID, int] = {}
     moved = False
-    for ids in _batches(list(entries)):
+    for ids in batches(list(entries)):
         statement = (
             select(vectors.c.memory_id, func.max(vectors.c.part) + 1, func.max(scopes.c.tenant))
             .join(scopes, scopes.c.id == vectors.c.scope_id)
@@ -196,7 +213,7 @@ def _lengths(connection: Connection, generation: int, entries: Mapping[UUID, Ent
 def retire(connection: Connection, ids: Sequence[UUID]) -> None:
     """Take these out of default searches, in every generation."""
     change = next_change(connection)
-    for some in _batches(ids):
+    for some in batches(ids):
         connection.execute(
             update(vectors).where(vectors.c.memory_id.in_(some), vectors.c.live).values(live=False, change=change)
         )
@@ -206,7 +223,7 @@ def bury(connection: Connection, ids: Sequence[UUID]) -> set[str]:
     """Turn the rows of these memories into tombstones, in every generation; return the tenants that lost any."""
     change = next_change(connection)
     tenants: set[str] = set()
-    for some in _batches(ids):
+    for some in batches(ids):
         here = and_(vectors.c.memory_id.in_(some), vectors.c.vector.is_not(None))
         owners = select(scopes.c.tenant).join(vectors, vectors.c.scope_id == scopes.c.id).where(here).distinct()
         tenants |= set(connection.execute(owners).scalars())
@@ -222,12 +239,11 @@ def _bury(connection: Connection, change: int, which: ColumnElement[bool]) -> No
 
 def _count_tombstones(connection: Connection, more: int) -> None:
     """Keep count, since counting rows takes long, and sweep when there are many for the rows there are."""
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    statement = dialect.insert(counters).values(name=_TOMBSTONES, value=more)
-    statement = statement.on_conflict_do_update(
+    new = insert_into(connection, counters).values(name=_TOMBSTONES, value=more)
+    counted = new.on_conflict_do_update(
         index_elements=[counters.c.name], set_={"value": counters.c.value + more}
     ).returning(counters.c.value)
-    tombstones = connection.execute(statement).scalar_one()
+    tombstones = connection.execute(counted).scalar_one()
     crossed = tombstones // FEWEST_TOMBSTONES > (tombstones - more) // FEWEST_TOMBSTONES
     if crossed and tombstones * 4 > connection.execute(select(func.count()).select_from(vectors)).scalar_one():
         sweep(connection, vectors.c.vector.is_(None))
@@ -257,7 +273,7 @@ def ids(connection: Connection, generation: int, *, limit: int, after: UUID | No
 def traces(connection: Connection, ids: Sequence[UUID]) -> int:
     """Count those of the ids that have any vector."""
     found = 0
-    for some in _batches(list(dict.fromkeys(ids))):
+    for some in batches(list(dict.fromkeys(ids))):
         here = and_(vectors.c.memory_id.in_(some), vectors.c.vector.is_not(None))
         found += connection.execute(select(func.count(vectors.c.memory_id.distinct())).where(here)).scalar_one()
     return found
@@ -269,7 +285,7 @@ def missing(connection: Connection, generation: int, ids: Sequence[UUID]) -> lis
     here = and_(vectors.c.generation == generation, vectors.c.vector.is_not(None))
     found = {
         one
-        for some in _batches(wanted)
+        for some in batches(wanted)
         for one in connection.execute(select(vectors.c.memory_id).where(here, vectors.c.memory_id.in_(some))).scalars()
     }
     return [one for one in wanted if one not in found]
@@ -279,7 +295,7 @@ def entries(connection: Connection, generation: int, ids: Sequence[UUID]) -> lis
     """The entries of these memories as they were put, in the order asked."""
     columns = vectors.c
     parts: dict[UUID, list[Any]] = {}
-    for some in _batches(ids):
+    for some in batches(ids):
         statement = (
             select(vectors, *(scopes.c[name].label(f"scope_{name}") for name in SCOPE_NAMES))
             .join(scopes, scopes.c.id == columns.scope_id)
@@ -306,60 +322,7 @@ def _entry(parts: Sequence[Any]) -> Entry:
     )
 
 
-def crowd(connection: Connection, generation: int, filter: Filter, *, most: int | None = None) -> int:
-    """Count the rows that the filter's scope admits, tombstones among them, but no further than `most`."""
-    here = and_(vectors.c.generation == generation, vectors.c.scope_id.in_(admitted(filter)))
-    limited = select(literal(1)).select_from(vectors).where(here).limit(most).subquery()
-    return connection.execute(select(func.count()).select_from(limited)).scalar_one()
-
-
-def all_of(connection: Connection, generation: int, filter: Filter) -> Iterator[Sequence[Any]]:
-    """The rows whose scope the filter admits, in chunks, without tombstones."""
-    here = and_(vectors.c.generation == generation, vectors.c.scope_id.in_(admitted(filter)))
-    return _chunks(connection, _selected(connection).where(here, vectors.c.vector.is_not(None)))
-
-
-def these_of(connection: Connection, generation: int, filter: Filter, ids: Sequence[UUID]) -> Iterator[Sequence[Any]]:
-    """The rows of these memories whose scope the filter admits, in chunks, without tombstones."""
-    for some in _batches(ids):
-        here = and_(vectors.c.memory_id.in_(some), vectors.c.generation == generation)
-        # Asked row by row: as a list of scopes it would tempt SQLite to walk all rows of those scopes instead.
-        inside = exists().where(scopes.c.id == vectors.c.scope_id, place_condition(filter))
-        yield from _chunks(connection, _selected(connection).where(here, inside, vectors.c.vector.is_not(None)))
-
-
-def changes(connection: Connection, generation: int, tenant: str, *, after: int) -> Iterator[Sequence[Any]]:
-    """The rows of a tenant that changed after that number, oldest change first, in chunks, tombstones among them."""
-    inside = exists().where(scopes.c.id == vectors.c.scope_id, scopes.c.tenant == tenant)
-    statement = _selected(connection).where(vectors.c.generation == generation, vectors.c.change > after, inside)
-    return _chunks(connection, statement.order_by(vectors.c.change, vectors.c.row))
-
-
-def names_of(connection: Connection, numbers: Sequence[int]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """The scopes with these numbers: user, project, agent, session and workflow, empty where left open."""
-    columns = [scopes.c[name] for name in PLACE_NAMES]
-    for some in _batches(numbers):
-        for number, *names in connection.execute(select(scopes.c.id, *columns).where(scopes.c.id.in_(some))):
-            yield number, tuple(names)
-
-
-def _selected(connection: Connection) -> Select[Any]:
-    """The columns in the order of `matrix.Row`, as plain bytes and numbers on both dialects."""
-    c = vectors.c
-    memory: ColumnElement[bytes] = type_coerce(c.memory_id, LargeBinary)
-    since: ColumnElement[int] = type_coerce(c.since, BigInteger)
-    until: ColumnElement[int] = type_coerce(c.until, BigInteger)
-    if connection.dialect.name == "postgresql":
-        memory = func.uuid_send(c.memory_id, type_=LargeBinary)
-        since = cast(extract("epoch", c.since) * 1_000_000, BigInteger)
-        until = cast(extract("epoch", c.until) * 1_000_000, BigInteger)
-    return select(c.row, c.change, memory, c.start, c.stop, c.scope_id, c.kind, c.live, since, until, c.vector)
-
-
-def _chunks(connection: Connection, statement: Select[Any]) -> Iterator[Sequence[Any]]:
-    yield from connection.execute(statement.execution_options(yield_per=CHUNK)).partitions()
-
-
-def _batches(ids: Sequence[Any]) -> Iterator[Sequence[Any]]:
+def batches(ids: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """The same, as many at a time as one statement names."""
     for at in range(0, len(ids), BATCH):
         yield ids[at : at + BATCH]

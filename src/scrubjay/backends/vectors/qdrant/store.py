@@ -53,6 +53,8 @@ class QdrantVectors:
         self._server: Server | None = None
         self._complete: set[str] = set()
         """Collections that are known to have their indexes and their alias."""
+        self._written: dict[int, list[str]] = {}
+        """The builds of each generation that were written to last."""
         self._shut = False
 
     @property
@@ -245,11 +247,21 @@ class QdrantVectors:
         self._server = await server.reach(self._place)
 
     async def _write(self, server: "Server", generation: int, entries: Sequence[Entry], dimensions: int) -> None:
+        if known := self._written.get(generation):
+            # Which builds there are is asked beside the write instead of before it. One that was begun before the
+            # answer is seen either way, and gets what is written here below.
+            found, stored = await asyncio.gather(self._builds(server, generation), self._stored(server, known, entries))
+            if stored and found == known:
+                return
         for _ in range(TRIES):
             names = await self._ready(server, generation, dimensions)
-            if all([await server.store(name, entries) for name in names]):
+            if await self._stored(server, names, entries):
+                self._written[generation] = names
                 return
         raise StoreUnavailable(f"{self.name}: generation {generation} was replaced {TRIES} times meanwhile. Try again")
+
+    async def _stored(self, server: "Server", names: Sequence[str], entries: Sequence[Entry]) -> bool:
+        return all([await server.store(name, entries) for name in names])
 
     async def _ready(self, server: "Server", generation: int, dimensions: int) -> list[str]:
         """The builds of a generation, the first one made if there is none."""

@@ -1,0 +1,106 @@
+"""Search by words where more rows have them than are ranked: the likely ones are, and they are the right ones."""
+
+import random
+
+import pytest
+from sqlalchemy import text, update
+from sqlalchemy.dialects import sqlite
+
+from scrubjay.backends.sql import texts_sqlite
+from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.migrate import migrate
+from scrubjay.backends.sql.places import each_in_place
+from scrubjay.backends.sql.records import SqlRecords
+from scrubjay.backends.sql.schema import memories
+from scrubjay.backends.sql.texts import SqlTexts
+from scrubjay.model import Filter, Scope
+from scrubjay.testing import NOW
+from scrubjay.testing.values import a_memory, told
+
+MANY = 1_200
+USERS = 30
+WORDS = [f"w{number}x" for number in range(200)]
+EVERYBODY = Filter(scope=Scope())
+
+
+@pytest.fixture
+async def database(tmp_path):
+    database = Database(f"sqlite:///{tmp_path}/scrubjay.db")
+    await migrate(database)
+    yield database
+    await database.shut()
+
+
+@pytest.fixture
+def little_is_much(monkeypatch):
+    """A store of a thousand is as large as one of a hundred thousand usually is."""
+    for name, value in {"RANKED": 60, "WALKED": 2_000, "FEWEST": 12, "ALONE": 30}.items():
+        monkeypatch.setattr(texts_sqlite, name, value)
+
+
+async def stored(database, *, users):
+    """Memories of eight words each, of which some are as rare and some as common as words are."""
+    chance = random.Random(7)
+    weights = [1 / (place + 3) for place in range(len(WORDS))]
+    said = [
+        a_memory(
+            f"{' '.join(chance.choices(WORDS, weights, k=8))} n{place}",
+            scope=Scope(user=f"u-{place % users}") if users else Scope(),
+            kind="rule" if place % 150 == 0 else "note",
+        )
+        for place in range(MANY)
+    ]
+    await told(SqlRecords(database), *said)
+    return said, [chance.choices(WORDS, weights, k=5) for _ in range(25)]
+
+
+async def matched(database, terms, filter=EVERYBODY, limit=10):
+    found = await SqlTexts(database).match(list(dict.fromkeys(terms)), filter, now=NOW, limit=limit)
+    return [match.id for match in found]
+
+
+@pytest.mark.parametrize("users", [0, 2, USERS], ids=["one scope", "two scopes", "many scopes"])
+async def test_the_likely_rows_have_the_best_among_them(database, request, users):
+    _, questions = await stored(database, users=users)
+    wanted = [await matched(database, terms) for terms in questions]
+    request.getfixturevalue("little_is_much")
+    found = [await matched(database, terms) for terms in questions]
+    assert all(len(some) == 10 for some in found)
+    shared = sum(len(set(some) & set(all_)) for some, all_ in zip(found, wanted, strict=True))
+    assert shared >= 0.75 * 10 * len(questions)
+    assert sum(some[0] == all_[0] for some, all_ in zip(found, wanted, strict=True)) >= 0.8 * len(questions)
+
+
+async def test_a_word_that_everything_has_is_found_and_another_decides(database, little_is_much):
+    await told(SqlRecords(database), *(a_memory(f"common thing number{place}") for place in range(300)))
+    [rare] = said = [a_memory("a common thing that is rare")]
+    await told(SqlRecords(database), *said)
+    assert len(await matched(database, ["common"], limit=200)) == 200
+    assert len(await matched(database, ["common", "thing"], limit=200)) == 200
+    assert (await matched(database, ["common", "thing", "rare"]))[0] == rare.id
+
+
+async def test_a_filter_that_drops_nearly_all_still_finds_what_it_keeps(database, little_is_much):
+    said, _ = await stored(database, users=USERS)
+    rules = {memory.id for memory in said if memory.kind == "rule" and {"w0x", "w1x"} & set(memory.content.split())}
+    asked = Filter(scope=Scope(), kinds=("rule",))
+    assert set(await matched(database, ["w0x", "w1x"], asked, limit=50)) == rules
+
+
+async def test_nothing_of_another_user_is_found(database, little_is_much):
+    said, questions = await stored(database, users=3)
+    mine = {memory.id for memory in said if memory.scope.user == "u-1"}
+    for terms in questions:
+        found = await matched(database, terms, Filter(scope=Scope(user="u-1")))
+        assert len(found) == 10
+        assert set(found) <= mine
+
+
+async def test_a_statement_that_names_its_memories_does_not_walk_their_scopes(database):
+    touching = update(memories).where(memories.c.id.in_([b"x" * 16] * 200), each_in_place(EVERYBODY)).values(uses=1)
+    options = {"literal_binds": False, "render_postcompile": True}
+    statement = touching.compile(dialect=sqlite.dialect(paramstyle="named"), compile_kwargs=options)
+    plan = await database.read(
+        lambda connection: connection.execute(text(f"EXPLAIN QUERY PLAN {statement}"), statement.params).fetchall()
+    )
+    assert "SEARCH memories USING INDEX sqlite_autoindex_memories_1 (id=?)" in [row.detail for row in plan]
