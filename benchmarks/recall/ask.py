@@ -11,6 +11,7 @@ from sets import Asked, DataSet
 
 from scrubjay import Scrubjay, Settings
 from scrubjay.model import Filter, Query, Scope
+from scrubjay.model.words import MOST_TERMS, terms_of
 from scrubjay.models import tokens_of
 from scrubjay.ports import Embedder
 from scrubjay.read.fuse import DEPTH
@@ -88,8 +89,10 @@ async def _baselines(jay: Scrubjay, asked: Asked) -> dict[str, list[UUID]]:
     wanted = {"place": {"lt": asked.before}} if asked.before is not None else {}
     query = Query(text=asked.text, filter=Filter(scope=Scope(user=asked.group), data=wanted), limit=LIMIT)
     parts = jay.parts
-    # Without its title: what is compared twice is no search alone.
-    question = replace(understand(query), title="")
+    # As it was asked and without its title: what is put right first, or compared twice, is no search alone.
+    question = replace(understand(query), title="", sought=asked.text)
+    if len(terms := terms_of(asked.text)) < MOST_TERMS:
+        question = replace(question, terms=tuple(terms))
     found = await retrieve(question, query, stores=parts.stores, serving=parts.serving, now=parts.clock(), depth=DEPTH)
     by_words = [match.id for match in found.rankings["words"]]
     by_meaning = [match.id for match in found.rankings["meaning"]]

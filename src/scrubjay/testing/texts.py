@@ -209,6 +209,11 @@ class TextsSuite:
         matches = await store.match(terms, Filter(scope=a_scope()), now=NOW, limit=9)
         assert len(matches) == 1
 
+    async def test_no_word_is_taken_for_another_when_no_guess_is_wanted(self, store: TextStore) -> None:
+        await told(store, a_memory("Deploys go through Kubernetes"), a_memory("Unrelated"))
+        for word, many in (("kubernetes", 1), ("kuberentes", 0)):
+            assert len(await store.match([word], Filter(scope=a_scope()), now=NOW, limit=9, guess=False)) == many
+
     async def test_the_limit_keeps_the_best(self, store: TextStore) -> None:
         await told(store, *fillers(20), a_memory("Zebra build service"))
         assert await found(store, "zebra build service", limit=1) == ["Zebra build service"]
@@ -263,11 +268,13 @@ class TextsSuite:
             a_memory("Zebra future", valid_from=NOW + DAY),
             a_memory("Zebra expired", expires_at=NOW),
             a_memory("Zebra forgotten"),
+            a_memory("Zebra of a clock ahead", created_at=NOW + DAY, valid_from=NOW + DAY),
         )
         await store.close(a_scope(), [stored[4].id], at=NOW, because="forgotten")
-        assert await found(store, "zebra") == ["Zebra now"]
-        assert len(await found(store, "zebra", Filter(scope=a_scope(), history=True))) == 5
-        assert set(await found(store, "zebra", now=NOW + DAY)) == {"Zebra now", "Zebra future"}
+        present = {"Zebra now", "Zebra of a clock ahead"}
+        assert set(await found(store, "zebra")) == present
+        assert len(await found(store, "zebra", Filter(scope=a_scope(), history=True))) == 6
+        assert set(await found(store, "zebra", now=NOW + DAY)) == {*present, "Zebra future"}
 
     async def test_as_of_finds_the_past(self, store: TextStore) -> None:
         old = a_memory("Zebra in Rome", key="home", created_at=NOW - 3 * DAY)

@@ -19,7 +19,7 @@ def answers(*contents):
 
 
 def told(ranked, limit):
-    return [answer.memory.content for answer in diversify(ranked, limit)]
+    return [answer.memory.content for answer in diversify(ranked, limit).answers]
 
 
 def test_a_repetition_moves_behind():
@@ -29,7 +29,7 @@ def test_a_repetition_moves_behind():
 
 
 def test_a_repetition_stays_when_there_is_room():
-    assert len(diversify(answers("Same", "Same", "Same"), 10)) == 3
+    assert len(diversify(answers("Same", "Same", "Same"), 10).answers) == 3
 
 
 LONG = "After the release of the new billing service the staging cluster listens on port {} for all internal traffic"
@@ -67,7 +67,7 @@ def test_emoji_alone_can_be_repeated():
 )
 def test_nothing_is_lost_that_there_is_room_for(contents, limit):
     ranked = answers(*contents)
-    kept = diversify(ranked, limit)
+    kept = diversify(ranked, limit).answers
     assert len(kept) == min(limit, len(ranked))
     assert len({answer.memory.id for answer in kept}) == len(kept)
     assert kept[:1] == ranked[:1]

@@ -23,8 +23,8 @@ def order(rankings, **options):
 
 
 def test_nothing_found_is_nothing():
-    assert fuse({}) == []
-    assert fuse({"meaning": [], "words": []}) == []
+    assert not fuse({})
+    assert not fuse({"meaning": [], "words": []})
 
 
 def test_what_only_words_find_stays_and_can_win():
@@ -177,7 +177,7 @@ def lasting(length: int, *scores: float, alone: bool = True) -> list[Match]:
         (BRIEF // 3, 1, WORDS),
         (BRIEF, 1, WORDS),
         (BRIEF * 4 // 3, 1, WORDS * 0.75),
-        (BRIEF * 2, 1, WORDS * LEAST_BREVITY),
+        (BRIEF * 2, 1, WORDS * 0.5),
         (BRIEF * 20, 1, WORDS * LEAST_BREVITY),
         (BRIEF * 20, 4 * FEW_TERMS, WORDS / 4),
         (BRIEF * 20, FEW_TERMS, WORDS * LEAST_BREVITY),
@@ -210,3 +210,12 @@ def test_the_title_of_a_long_question_counts_as_much_as_its_opening():
     assert (best.signals["title"], best.signals["title_rank"]) == (0.6, 1)
     averaged = fuse({"meaning": ranking(b=0.65, a=0.55, c=0.15)})[0]
     assert best.relevance == pytest.approx(averaged.relevance)
+
+
+def test_a_candidate_is_the_same_however_it_is_asked_for():
+    fused = fuse({"meaning": ranking(a=0.8, b=0.2), "words": ranking(c=9.0, a=4.0)})
+    assert [fused[place] for place in range(len(fused))] == list(fused) == fused[:]
+    assert [one.relevance for one in fused] == fused.relevances
+    assert {one.id: one.similarity for one in fused} == {A: 0.8, B: 0.2, C: None}
+    for one in fused:
+        assert len(one.signals) == len(dict(one.signals))

@@ -11,7 +11,7 @@ from scrubjay.read.diversify import diversify
 from scrubjay.read.fuse import Candidate
 from scrubjay.read.rerank import rerank
 from scrubjay.read.retrieve import Retrieved
-from scrubjay.read.shortlist import FEWEST, LIFT, is_settled, shortlist
+from scrubjay.read.shortlist import FEWEST, LIFT, USUAL, needed, shortlist
 from scrubjay.read.understand import understand
 from scrubjay.testing.values import NOW, a_memory, a_scope
 
@@ -48,14 +48,18 @@ def found_for(items):
     return pairs
 
 
+def relevances(pairs):
+    return [candidate.relevance for candidate, _ in pairs]
+
+
 def alone(pairs):
     return Retrieved(rankings={"words": [Match(id=candidate.id, score=1.0, alone=True) for candidate, _ in pairs]})
 
 
 def answered(pairs, many, limit):
     ranked = rerank(pairs[:many], question=QUESTION, now=NOW)
-    answers = diversify(ranked, limit)
-    return answers, is_settled(answers, ranked, [candidate for candidate, _ in pairs[many:]], limit)
+    diverse = diversify(ranked, limit)
+    return diverse.answers, needed(diverse, ranked, relevances(pairs), limit) <= many
 
 
 @given(told)
@@ -68,7 +72,7 @@ def test_nothing_lifts_a_memory_that_stands_alone_any_further(item):
 @given(st.lists(told, min_size=1, max_size=80), st.integers(1, 20))
 def test_the_answers_are_those_of_all_candidates(items, limit):
     pairs = found_for(items)
-    many = shortlist([candidate for candidate, _ in pairs], alone(pairs), limit)
+    many = shortlist(relevances(pairs), alone(pairs), limit)
     answers, settled = answered(pairs, many, limit)
     everything, _ = answered(pairs, len(pairs), limit)
     if settled:
@@ -82,25 +86,49 @@ def plain(relevance, *, repeated=False):
 
 def test_what_lies_far_behind_is_left_out():
     pairs = found_for([plain(5.0)] * 10 + [plain(1.0)] * 90)
-    many = shortlist([candidate for candidate, _ in pairs], alone(pairs), 10)
+    many = shortlist(relevances(pairs), alone(pairs), 10)
     assert many == FEWEST
     assert answered(pairs, many, 10)[1]
 
 
 def test_what_could_still_be_an_answer_is_fetched():
-    pairs = found_for([plain(5.0)] * 10 + [plain(5.0 - LIFT + 0.01)] * 40 + [plain(1.0)] * 50)
-    assert shortlist([candidate for candidate, _ in pairs], alone(pairs), 10) == 50
+    pairs = found_for([plain(5.0)] * 10 + [plain(5.0 + USUAL - LIFT + 0.01)] * 40 + [plain(1.0)] * 50)
+    assert shortlist(relevances(pairs), alone(pairs), 10) == 50
 
 
 def test_answers_that_repeat_each_other_are_not_settled():
     pairs = found_for([plain(5.0, repeated=True)] * 40 + [plain(1.0)] * 60)
-    many = shortlist([candidate for candidate, _ in pairs], alone(pairs), 10)
+    many = shortlist(relevances(pairs), alone(pairs), 10)
     assert many == 40
     assert not answered(pairs, many, 10)[1]
+
+
+def test_what_turns_out_to_be_needed_is_fetched_as_well_and_no_more():
+    faded = {**plain(5.0), "days": 4_000}
+    pairs = found_for([faded] * 10 + [plain(5.0 - LIFT + 0.01)] * 40 + [plain(1.0)] * 50)
+    many = shortlist(relevances(pairs), alone(pairs), 10)
+    assert many == FEWEST
+    ranked = rerank(pairs[:many], question=QUESTION, now=NOW)
+    assert needed(diversify(ranked, 10), ranked, relevances(pairs), 10) == 50
+    assert answered(pairs, 50, 10)[1]
+
+
+def test_a_repetition_gives_its_place_to_whatever_is_left():
+    repeated = [plain(5.0, repeated=True)] * 23
+    pairs = found_for([plain(6.0)] * 4 + repeated + [plain(1.0)] * 60)
+    ranked = rerank(pairs[:28], question=QUESTION, now=NOW)
+    diverse = diversify(ranked, 10)
+    assert diverse.repeats
+    assert needed(diverse, ranked, relevances(pairs), 10) == len(pairs)
+
+
+def test_all_are_fetched_whose_titles_are_to_be_compared():
+    pairs = found_for([plain(5.0)] * 10 + [plain(1.0)] * 90)
+    assert shortlist(relevances(pairs), alone(pairs), 10, titled=True) == 100
 
 
 def test_where_there_is_a_turn_all_are_fetched():
     pairs = found_for([plain(5.0)] * 10 + [plain(1.0)] * 90)
     turn = Match(id=pairs[-1][0].id, score=1.0)
     found = Retrieved(rankings={**alone(pairs).rankings, "meaning": [turn]})
-    assert shortlist([candidate for candidate, _ in pairs], found, 10) == 100
+    assert shortlist(relevances(pairs), found, 10) == 100

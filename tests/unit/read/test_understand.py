@@ -68,6 +68,52 @@ def test_a_question_for_the_assistants_own_words_is_known(text):
     assert asked(text).asks_assistant
 
 
+@pytest.mark.parametrize(
+    ("text", "sought"),
+    [
+        (
+            "Can you list the order in which I brought up aspects of my work with Carla? Mention ONLY five items.",
+            "work with Carla",
+        ),
+        ("Please summarize what I’ve learned about city autocomplete", "learned about city autocomplete"),
+        ("Give me an overview of our chats about Lisbon and the ferry", "Lisbon and the ferry"),
+    ],
+)
+def test_the_framing_of_a_question_about_the_talk_is_left_out(text, sought):
+    question = asked(text)
+    assert question.text == text
+    assert question.sought == sought
+    assert set(question.terms) <= set(sought.lower().split())
+    assert question.asks_back
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Where did Carla and I go?",
+        "summary of a list in python",
+        "What time is my daily summary sent?",
+        "Summarize our talk",
+        "Can you give me a summary of everything we discussed?",
+        "I get a timeline of errors\nwhen I start the program",
+    ],
+)
+def test_any_other_question_looks_for_itself(text):
+    assert asked(text).sought == text
+
+
+@pytest.mark.parametrize("text", ["When did I move?", "How many cards have I made?", "What was it that I mentioned?"])
+def test_a_question_about_what_was_looks_back(text):
+    assert asked(text).asks_back
+
+
+@pytest.mark.parametrize(
+    "text", ["How do I deploy?", "I have been thinking of a trip. Any suggestions?", "a login page"]
+)
+def test_a_question_to_act_upon_does_not(text):
+    assert not asked(text).asks_back
+
+
 @pytest.mark.parametrize("text", ["Can you tell me where I live?", "What do you know about tabs?", "my plan", ""])
 def test_being_polite_is_not_asking_for_the_assistants_words(text):
     assert not asked(text).asks_assistant
