@@ -1,10 +1,10 @@
 """What comes back: what a write did, what a recall found and why, and a context that fits its budget."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import datetime
-from typing import Final, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, overload
 from uuid import UUID
 
 from scrubjay.model.citations import CheckedCitation, warning_of
@@ -20,6 +20,8 @@ PARTS: Final = (
     "told",
     "speaker",
     "time",
+    "standing",
+    "namesake",
     "role",
     "importance",
     "recency",
@@ -27,7 +29,7 @@ PARTS: Final = (
 )
 """The signals of a hit that are added up to its total, in this order."""
 
-OFF_TOPIC: Final = 0.05
+OFF_TOPIC: Final = 0.1
 """The confidence below which it is said. Far below one half: to say it of what is known is the worse mistake."""
 
 
@@ -49,8 +51,14 @@ class Remembered:
         return f"<Remembered {self.outcome} {self.memory!r}>"
 
 
+class _Reasoned:
+    """Room beside the fields of a hit, for how to say why it is one."""
+
+    __slots__ = ("_reason",)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(_Reasoned):
     """One answer, and why it is one."""
 
     memory: Memory
@@ -66,6 +74,15 @@ class Hit:
     cited: tuple[CheckedCitation, ...] = ()
     """The code that it cites, compared with the working tree; empty when it cites none, or the tree is not here."""
 
+    if not TYPE_CHECKING:  # To a type checker, `why` is there from the beginning.
+
+        def __getattr__(self, name: str) -> str:
+            if name != "why":
+                raise AttributeError(f"a hit has no {name!r}", name=name, obj=self)
+            why = self._reason()
+            object.__setattr__(self, "why", why)
+            return why
+
     @property
     def warning(self) -> str:
         """What to say to whoever reads it: that code it speaks of has changed. Empty when there is nothing to say."""
@@ -73,6 +90,26 @@ class Hit:
 
     def __repr__(self) -> str:
         return f"<Hit {self.score:.2f} {self.memory.content[:60]!r} – {self.why}>"
+
+
+_PUT: Final = tuple(vars(Hit)[one.name].__set__ for one in fields(Hit) if one.name != "why")
+_PUT_REASON: Final = vars(_Reasoned)["_reason"].__set__
+
+
+def hit_found(
+    memory: Memory,
+    score: float,
+    similarity: float | None,
+    passage: str | None,
+    signals: Mapping[str, float],
+    reason: Callable[[], str],
+) -> Hit:
+    """The hit of these values, whose `why` is put into words when somebody first looks: most are never looked at."""
+    hit = object.__new__(Hit)
+    for put, value in zip(_PUT, (memory, score, similarity, passage, signals, ()), strict=True):
+        put(hit, value)
+    _PUT_REASON(hit, reason)
+    return hit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

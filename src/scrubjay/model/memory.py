@@ -1,12 +1,15 @@
 """A memory: what, where and when. One value serves all five memories; a kind is only a word in it."""
 
 import json
+from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2b
-from typing import Final, Self, cast
+from itertools import repeat
+from operator import call
+from typing import Final, Self
 from uuid import UUID
 
 from scrubjay.errors import InvalidInput
@@ -140,15 +143,23 @@ class Memory:
     @property
     def fingerprint(self) -> bytes:
         """What makes two memories of one scope the same thing said twice."""
-        if self._fingerprint is None and (carried := fingerprint_in(self.content)) is not None:
-            object.__setattr__(self, "_fingerprint", carried)
-        elif self._fingerprint is None:
-            data = json.dumps(self.data, ensure_ascii=False, sort_keys=True, separators=(",", ":")) if self.data else ""
-            said = (self.kind, self.key or "", self.content, data, str(self.id) if self.is_event else "")
-            # Each with its length before it, so that no two different memories spell the same text.
-            text = "".join(f"{len(part)}:{part}" for part in said)
-            object.__setattr__(self, "_fingerprint", blake2b(text.encode(), digest_size=16).digest())
-        return cast("bytes", self._fingerprint)
+        found = self._fingerprint
+        if found is None:
+            found = fingerprint_in(self.content)
+            if found is None:
+                found = self._said()
+            object.__setattr__(self, "_fingerprint", found)
+        return found
+
+    def _said(self) -> bytes:
+        data = json.dumps(self.data, ensure_ascii=False, sort_keys=True, separators=(",", ":")) if self.data else ""
+        key, own = self.key or "", str(self.id) if self.kind in EVENT_KINDS else ""
+        # Each with its length before it, so that no two different memories spell the same text.
+        text = (
+            f"{len(self.kind)}:{self.kind}{len(key)}:{key}{len(self.content)}:{self.content}"
+            f"{len(data)}:{data}{len(own)}:{own}"
+        )
+        return blake2b(text.encode(), digest_size=16).digest()
 
     def believed_at(self, moment: datetime) -> bool:
         """Whether we held it to be so at that moment."""
@@ -162,9 +173,16 @@ class Memory:
             and (self.expires_at is None or moment < self.expires_at)
         )
 
+    def holds(self, now: datetime) -> bool:
+        """Whether it holds in the world at present, and has not expired.
+
+        The present is not before it was told, whatever the time is: the clock of whoever told it may be ahead of ours.
+        """
+        return self.held_at(max(now, self.created_at))
+
     def state(self, now: datetime) -> str:
         """`current`, `superseded`, `forgotten`, `expired`, `archived`, `past` (no longer so) or `future` (not yet)."""
-        if self.superseded_at is not None and self.superseded_at <= now:
+        if self.superseded_at is not None:
             if self.superseded_by is not None:
                 return "superseded"
             why = (self.closed_because or "").partition(":")[0]
@@ -173,7 +191,11 @@ class Memory:
             return "expired"
         if self.valid_to is not None and self.valid_to <= now:
             return "past"
-        return "current" if self.valid_from <= now else "future"
+        return "current" if self.holds(now) else "future"
+
+    def is_kept_as(self, seen: "Memory") -> bool:
+        """Whether it is as important as when it was seen, and kept as long: what says the same may change in these."""
+        return (self.importance, self.expires_at) == (seen.importance, seen.expires_at)
 
     def closed(self, at: datetime, *, because: str, by: UUID | None = None) -> Self:
         """The same memory, no longer believed from `at` on. The index has to hear of it, so its mark is cleared."""
@@ -197,6 +219,23 @@ def as_stored(values: Sequence[object]) -> Memory:
     Recall looks at a hundred memories for every ten that it returns: to check each of them again would be most of it.
     """
     memory = object.__new__(Memory)
-    for put, value in zip(_FIELDS, values, strict=True):
-        put(memory, value)
+    # Without a loop of our own, which would take twice as long.
+    deque(map(call, _FIELDS, repeat(memory), values), maxlen=0)
     return memory
+
+
+_TOLD: Final = Trust.TOLD
+
+
+def as_told(id: UUID, content: str, scope: Scope, at: datetime, redacted: tuple[str, ...] = ()) -> Memory:
+    """The memory of one who told no more than this, at this moment: the same as `Memory` with the rest left out.
+
+    Most are told so, and what is left out needs no check.
+    """
+    check_content(content)
+    check_moment("created_at", at)
+    values: tuple[object, ...] = (
+        id, DEFAULT_KIND, content, None, {}, 0.5, _TOLD, None, None, None, (), redacted, False, scope, None,
+        at, at, None, None, None, None, None, 0, None, None, None,
+    )  # fmt: skip
+    return as_stored(values)

@@ -7,30 +7,36 @@ from typing import Final
 from scrubjay.ports import Calibrated
 from scrubjay.read.rerank import Ranked
 
-MIDDLE: Final = 0.3
-"""The calibrated similarity of the closest memory at which it is as likely as not."""
+MIDDLE: Final = 0.185
+"""The calibrated similarity of a memory at which it is as likely as not, when it is the only one."""
 
-STEEPNESS: Final = 20.0
+GROWTH: Final = 0.055
+MANY: Final = 100
+"""What is added for ten times as many memories, up to a hundred: the closest of many is closer by chance alone."""
+
+STEEPNESS: Final = 25.0
 """How fast the chance grows around the middle.
 
-Both are fitted by benchmarks/recall/confidence.py on its part `dev`: docs/decisions/0033-confidence.md.
+All four are fitted by benchmarks/recall/confidence.py on its part `dev`: docs/decisions/0039-confidence-by-size.md.
 """
 
 
-def confidence(ranked: Sequence[Ranked], scale: Calibrated | None) -> float | None:
+def confidence(ranked: Sequence[Ranked], scale: Calibrated | None, *, compared: int) -> float | None:
     """The chance that memories about the question's topic are here, 0 to 1, by the closest of all that were ranked.
 
-    It says nothing about whether they hold the answer. 0 when there is no memory at all; None when nothing was
-    compared in meaning, or there is no scale to read the comparison on.
+    `compared` is how many were found by meaning: all of them where there are few. It says nothing about whether they
+    hold the answer. 0 when there is no memory at all; None when nothing was compared in meaning, or there is no scale
+    to read the comparison on.
     """
     if scale is None:
         return None
     if not ranked:
         return 0.0
     closest = max((cosine for one in ranked if (cosine := one.similarity) is not None), default=None)
-    return None if closest is None else chance(scale.calibrate(closest))
+    return None if closest is None else chance(scale.calibrate(closest), compared)
 
 
-def chance(similarity: float) -> float:
-    """The chance that memories are about a question, by the calibrated similarity of the closest of them."""
-    return 1.0 / (1.0 + math.exp(STEEPNESS * (MIDDLE - similarity)))
+def chance(similarity: float, compared: int = MANY) -> float:
+    """The chance that memories are about a question, by the calibrated similarity of the closest of so many."""
+    middle = MIDDLE + GROWTH * math.log10(min(max(1, compared), MANY))
+    return 1.0 / (1.0 + math.exp(STEEPNESS * (middle - similarity)))

@@ -2,10 +2,10 @@
 
 import re
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import ceil
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from scrubjay.read.rerank import Ranked
 
@@ -21,12 +21,23 @@ REACH: Final = 32
 Part = TypeVar("Part")
 
 _WORD: Final = re.compile(r"\w+")
+_ASCII: Final = [chr(code) for code in range(128)]
+_PLAIN: Final = "".join(sign.lower() if _WORD.match(sign) else " " for sign in _ASCII).encode().ljust(256)
+"""ASCII in lower case, with a space for whatever is part of no word: to split is quicker than to look for words."""
 
 _NEGATIONS: Final = frozenset({"no", "not", "never", "none", "nor", "without", "cannot", "t"})
 """Words that turn a sentence round; `t` is what is left of don't and can't."""
 
 
-def diversify(ranked: Sequence[Ranked], limit: int) -> list[Ranked]:
+class Diverse(NamedTuple):
+    """The best, without what only repeats a better one as long as there is something else."""
+
+    answers: list[Ranked]
+    repeats: bool
+    """Whether there was not enough else, so that repetitions filled the answers up."""
+
+
+def diversify(ranked: Sequence[Ranked], limit: int) -> Diverse:
     """Return the best `limit`, in the order they came, except that near-duplicates of a better one come last.
 
     Nothing is lost that there is room for. Texts whose numbers or negations differ are never duplicates: a changed
@@ -39,12 +50,12 @@ def diversify(ranked: Sequence[Ranked], limit: int) -> list[Ranked]:
         if len(taken) == limit:
             break
         gist = Gist(one.memory.content)
-        if any(gist.repeats(other) for other in seen):
+        if any(gist.repeats(other) for other in gist.about_as_long(seen)):
             behind.append(one)
         else:
             taken.append(one)
             seen.append(gist)
-    return (taken + behind)[:limit]
+    return Diverse((taken + behind)[:limit], repeats=len(taken) < limit and bool(behind))
 
 
 class Gist:
@@ -56,13 +67,18 @@ class Gist:
         ends = text if len(text) <= 2 * COMPARED else f"{text[:COMPARED]} {text[-COMPARED:]}"
         self.length = len(text)
         # A text without words, such as one of emoji only, is a word itself.
-        self.words = _WORD.findall(ends.lower()) or [text]
+        self.words = _words(ends) or [text]
         self.different = set(self.words)
+
+    def about_as_long(self, others: "Iterable[Gist]") -> "list[Gist]":
+        """Those of the others that are near enough in length to say the same: of most texts none."""
+        least, most = ALIKE * self.length, self.length
+        return [other for other in others if other.length >= least and ALIKE * other.length <= most]
 
     def repeats(self, other: "Gist") -> bool:
         """Whether it says what the other says. The cheap questions come first, for most texts fail them."""
         return (
-            min(self.length, other.length) >= ALIKE * max(self.length, other.length)
+            bool(self.about_as_long([other]))
             and _share(self.different, other.different) >= ALIKE
             and _share(self.pairs(), other.pairs()) >= ALIKE
             and self.turning() == other.turning()
@@ -84,6 +100,12 @@ class Gist:
     def turning(self) -> set[str]:
         """The words that turn the meaning of all others: numbers and negations."""
         return {word for word in self.different if word in _NEGATIONS or not word.isalpha()}
+
+
+def _words(text: str) -> list[str]:
+    if text.isascii():
+        return text.encode().translate(_PLAIN).decode().split()
+    return _WORD.findall(text.lower())
 
 
 def _share(one: set[Part], other: set[Part]) -> float:

@@ -1,8 +1,8 @@
 """Fuse: several rankings of the same memories become one, by score and not by rank."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import sqrt
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, overload
 from uuid import UUID
 
 from scrubjay.ports import Match
@@ -32,13 +32,14 @@ Measured on the dev part of the sets: nDCG on past tasks 0.392 → 0.412 and on 
 BEAM 0.692 → 0.695.
 """
 
-BRIEF: Final = 150
-LEAST_BREVITY: Final = 0.5
-"""Words count less in proportion where what is found are documents of more characters than this, but never under half.
+BRIEF: Final = 120
+LEAST_BREVITY: Final = 0.3
+"""Words count less in proportion where what is found are documents of more characters, but never under three tenths.
 
 A long text has some word of the question by chance, and gives a model more to go by. Turns of talk keep their words at
-any length: they say "she" and "there", and words find the names. Measured on the dev part of the sets: R@1 on code
-search 0.389 → 0.405 and nDCG 0.599 → 0.611. With turns among what it holds for, R@10 on BEAM 0.701 → 0.692.
+any length: they say "she" and "there", and words find the names. Measured on the dev part of the sets, from 150 and a
+half on: nDCG on duplicate issues 0.702 → 0.713, on past tasks 0.429 → 0.438 and on code search 0.609 → 0.614; R@10 on
+past tasks 0.439 → 0.454. With turns among what it holds for, R@10 on BEAM 0.701 → 0.692.
 """
 
 LEAST_SPREAD: Final = 0.02
@@ -71,10 +72,98 @@ class Candidate(NamedTuple):
     stop: int | None = None
     """The part of the content that is closest in meaning; a stop of None means all of it."""
 
+    @property
+    def similarity(self) -> float | None:
+        """The cosine of its meaning and the question's; None when it was not compared."""
+        signals = self.signals
+        return signals.score("meaning") if isinstance(signals, _Signals) else signals.get("meaning")
 
-def fuse(
-    rankings: Mapping[str, Sequence[Match]], *, terms: int = 1, depth: int = DEPTH, limit: int = FUSED
-) -> list[Candidate]:
+
+class _Noted(NamedTuple):
+    """What one ranking says of the memories that it holds."""
+
+    name: str
+    matches: Sequence[Match]
+    places: Mapping[int, int]
+    """By row: where in the ranking the memory stands."""
+    standard: Sequence[float] = ()
+    """By row: its standardized score; empty for a ranking that is not added up."""
+    weight: float = 0.0
+
+
+class _Signals(Mapping[str, float]):
+    """What the rankings say of one memory, put together when somebody wants to know: hardly ever."""
+
+    __slots__ = ("_noted", "_row")
+
+    def __init__(self, noted: Sequence[_Noted], row: int) -> None:
+        self._noted = noted
+        self._row = row
+
+    def _all(self) -> dict[str, float]:
+        signals: dict[str, float] = {}
+        for name, matches, places, standard, weight in self._noted:
+            place = places.get(self._row)
+            if place is None:
+                continue
+            if name != "recency":
+                signals[name] = matches[place].score
+            signals[f"{name}_rank"] = place + 1
+            if standard:
+                signals[f"{name}_z"] = standard[self._row]
+                signals[f"{name}_weight"] = weight
+        return signals
+
+    def __getitem__(self, name: str) -> float:
+        return self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def score(self, name: str) -> float | None:
+        """What this ranking gave it; None when it is not there."""
+        for noted in self._noted:
+            if noted.name == name:
+                place = noted.places.get(self._row)
+                return None if place is None else noted.matches[place].score
+        return None
+
+
+class Fused(Sequence[Candidate]):
+    """The candidates, best first. Most are never fetched, so each is made when it is asked for."""
+
+    def __init__(self, rows: Sequence[int], totals: Sequence[float], noted: Sequence[_Noted]) -> None:
+        self._rows = rows
+        self._noted = noted
+        self.relevances = [totals[row] for row in rows]
+        """Of each candidate."""
+
+    @overload
+    def __getitem__(self, place: int) -> Candidate: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Candidate]: ...
+    def __getitem__(self, place: int | slice) -> Candidate | list[Candidate]:
+        if isinstance(place, slice):
+            return list(map(self._candidate, self._rows[place], self.relevances[place]))
+        return self._candidate(self._rows[place], self.relevances[place])
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def _candidate(self, row: int, relevance: float) -> Candidate:
+        # The first that holds it is `meaning` where that does: it knows which part of the content was found.
+        for noted in self._noted:
+            place = noted.places.get(row)
+            if place is not None:
+                match = noted.matches[place]
+                break
+        return Candidate(match.id, relevance, _Signals(self._noted, row), match.start, match.stop)
+
+
+def fuse(rankings: Mapping[str, Sequence[Match]], *, terms: int = 1, depth: int = DEPTH, limit: int = FUSED) -> Fused:
     """Unite the rankings `meaning`, `words` and `recency`, each best first; return the best `limit`, best first.
 
     A memory that only one ranking holds stays in. `terms` is how many words were looked for, and `depth` how many
@@ -90,7 +179,7 @@ def fuse(
         name: [rows.setdefault(match.id.int, len(rows)) for match in matches] for name, matches in columns.items()
     }
     totals = [0.0] * len(rows)
-    signals: list[dict[str, float]] = [{} for _ in rows]
+    noted: list[_Noted] = []
     titles = rankings.get("title", ())
     for name, weight in _weights(columns, terms).items():
         matches = _with_titles(columns[name], titles) if name == "meaning" and titles else columns[name]
@@ -98,16 +187,15 @@ def fuse(
         least = LEAST_SPREAD if name == "meaning" else _ROUNDING * matches[0].score
         standard = _standardized(matches, places[name], len(rows), absent=absent, least=least)
         totals = [total + weight * score for total, score in zip(totals, standard, strict=True)]
-        _note(signals, name, columns[name], places[name], standard, weight)
-    for rank, match in enumerate(titles, 1):
-        signals[rows[match.id.int]] |= {"title": match.score, "title_rank": rank}
-    for rank, row in enumerate(places.get("recency", ()), 1):
-        signals[row]["recency_rank"] = rank
+        noted.append(_Noted(name, columns[name], _by_row(places[name]), standard, weight))
+    if titles:
+        noted.append(_Noted("title", titles, _by_row([rows[match.id.int] for match in titles])))
+    if recent := places.get("recency"):
+        noted.append(_Noted("recency", columns["recency"], _by_row(recent)))
         if len(columns) == 1:
-            totals[row] = 1 - (rank - 1) / len(rows)
+            totals = [1 - row / len(rows) for row in recent]
     best = sorted(range(len(rows)), key=totals.__getitem__, reverse=True)[:limit]
-    found = _found(columns, places, len(rows))
-    return [Candidate(found[row].id, totals[row], signals[row], found[row].start, found[row].stop) for row in best]
+    return Fused(best, totals, noted)
 
 
 def _weights(columns: Mapping[str, Sequence[Match]], terms: int) -> dict[str, float]:
@@ -164,29 +252,5 @@ def _standardized(
     return [value / spread for value in values] if spread else values
 
 
-def _note(
-    signals: Sequence[dict[str, float]],
-    name: str,
-    matches: Sequence[Match],
-    places: Sequence[int],
-    standard: Sequence[float],
-    weight: float,
-) -> None:
-    """Keep what a ranking said about each memory it holds."""
-    of_rank, of_standard, of_weight = f"{name}_rank", f"{name}_z", f"{name}_weight"
-    for rank, (row, match) in enumerate(zip(places, matches, strict=True), 1):
-        noted = signals[row]
-        noted[name] = match.score
-        noted[of_rank] = rank
-        noted[of_standard] = standard[row]
-        noted[of_weight] = weight
-
-
-def _found(columns: Mapping[str, Sequence[Match]], places: Mapping[str, Sequence[int]], size: int) -> list[Match]:
-    """For each row a match, that of `meaning` where there is one: it knows which part of the content was found."""
-    found: list[Match | None] = [None] * size
-    for name, matches in columns.items():
-        for row, match in zip(places[name], matches, strict=True):
-            if found[row] is None:
-                found[row] = match
-    return [match for match in found if match is not None]
+def _by_row(places: Sequence[int]) -> dict[int, int]:
+    return dict(zip(places, range(len(places)), strict=True))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Final, cast
 
 from scrubjay.errors import InvalidInput
@@ -28,6 +29,8 @@ _NAMES: Final = frozenset(Narrow.__annotations__) | set(PLACE_NAMES)
 
 def filter_of(tenant: str, narrow: Narrow, *, reach: Reach) -> Filter:
     """The filter that these keywords spell. A keyword that means nothing is refused, never ignored."""
+    if all(name in PLACE_NAMES and isinstance(value, str) for name, value in narrow.items()):
+        return _of_place(tenant, reach, tuple(narrow.items()))
     for name, value in narrow.items():
         if name not in _NAMES:
             raise InvalidInput(f"{name}={shown(value)} is not a known option: use {', '.join(sorted(_NAMES))}")
@@ -44,6 +47,12 @@ def filter_of(tenant: str, narrow: Narrow, *, reach: Reach) -> Filter:
         least_importance=narrow.get("least_importance", 0.0),
         history=_flag("history", narrow.get("history", False)),
     )
+
+
+@lru_cache(maxsize=1_000)
+def _of_place(tenant: str, reach: Reach, where: tuple[tuple[str, str], ...]) -> Filter:
+    """The filter for a place and nothing more, which is what most ask for, again and again."""
+    return Filter(scope=scope_of(tenant, cast("Where", dict(where))), reach=reach)
 
 
 def places(given: Mapping[str, object]) -> Where:

@@ -9,7 +9,7 @@ from uuid import UUID
 from scrubjay.errors import StoreUnavailable
 from scrubjay.model import Filter
 from scrubjay.ports import Match, Serving, Vectors
-from scrubjay.ports.mirror import Mirrored
+from scrubjay.ports.mirror import Mirror, Mirrored
 
 if TYPE_CHECKING:
     from scrubjay.ports import Matrix
@@ -38,7 +38,7 @@ async def nearest(
 
     Raises StoreUnavailable when nobody can.
     """
-    number, mirror = serving.generation.number, vectors.mirror if isinstance(vectors, Mirrored) else None
+    number, mirror = serving.generation.number, _mirror_of(vectors)
     if mirror is None or serving.is_complete:
         try:
             found = await vectors.search(number, vector, filter, now=now, limit=limit, among=among)
@@ -48,3 +48,8 @@ async def nearest(
                 raise
     found = await mirror.search(number, vector, filter, now=now, limit=limit, among=among)
     return Nearest(matches=found, is_whole=False)
+
+
+def _mirror_of(vectors: Vectors) -> Mirror | None:
+    # Most have none, and have no such name; to ask whether they are `Mirrored` takes many times as long.
+    return vectors.mirror if hasattr(vectors, "mirror") and isinstance(vectors, Mirrored) else None

@@ -5,17 +5,20 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
-from scrubjay.model import Hit, Hits, Query
+from scrubjay.model import Hit, Hits, Memory, Query
+from scrubjay.model.answers import hit_found
 from scrubjay.ports import Calibrated, Stores, Trees, stage
 from scrubjay.read.compare import compared
 from scrubjay.read.confidence import confidence
 from scrubjay.read.diversify import diversify
 from scrubjay.read.follow import follow
-from scrubjay.read.fuse import DEPTH, FUSED, fuse
+from scrubjay.read.fuse import DEPTH, FUSED, Candidate, fuse
 from scrubjay.read.hydrate import hydrate
 from scrubjay.read.rerank import Ranked, rerank
+from scrubjay.read.reread import Rereading, reread_if_possible, wanted
 from scrubjay.read.retrieve import AskServing, Retrieved, ready_for, retrieve, retrieve_ready
-from scrubjay.read.shortlist import is_settled, shortlist
+from scrubjay.read.shortlist import needed, shortlist
+from scrubjay.read.standing import join_standing
 from scrubjay.read.understand import Question, understand
 
 
@@ -24,17 +27,31 @@ class _Judged(NamedTuple):
     """As many as are wanted, best first."""
     all: list[Ranked]
     """They and the others that were fetched."""
+    missing: tuple[str, ...] = ()
+    """What could not take part in the judging."""
 
 
 async def rank(
-    query: Query, *, stores: Stores, serving: AskServing | None, now: datetime
+    query: Query, *, stores: Stores, serving: AskServing | None, now: datetime, rereading: Rereading | None = None
 ) -> tuple[list[Ranked], tuple[str, ...]]:
     """Answer a question: the memories that fit, best first, and the parts that could not take part."""
-    judged, found = await _ranked(query, stores=stores, serving=serving, now=now)
-    return judged.answers, found.degraded
+    judged, found = await _ranked(query, stores=stores, serving=serving, now=now, rereading=rereading)
+    return judged.answers, (*found.degraded, *judged.missing)
 
 
 async def _ranked(
+    query: Query, *, stores: Stores, serving: AskServing | None, now: datetime, rereading: Rereading | None
+) -> tuple[_Judged, Retrieved]:
+    """The answers, read again if there is who reads."""
+    if rereading is None:
+        return await _searched(query, stores=stores, serving=serving, now=now)
+    more = replace(query, limit=wanted(query.limit))
+    judged, found = await _searched(more, stores=stores, serving=serving, now=now)
+    answers, missing = await reread_if_possible(judged.answers, query.text, rereading, query.limit)
+    return _Judged(answers, judged.all, (*judged.missing, *missing)), found
+
+
+async def _searched(
     query: Query, *, stores: Stores, serving: AskServing | None, now: datetime
 ) -> tuple[_Judged, Retrieved]:
     question = understand(query)
@@ -58,25 +75,36 @@ async def _judged(
 ) -> _Judged:
     """What was found, fetched and put in order."""
     candidates = fuse(found.rankings, terms=len(question.terms), depth=depth, limit=max(FUSED, 2 * query.limit))
-    many = shortlist(candidates, found, query.limit)
+    many = shortlist(candidates.relevances, found, query.limit, titled=bool(question.title))
+    fetched: list[tuple[Candidate, Memory]] = []
+    start = 0
     while True:
         with stage("hydrate"):
-            hydrated = await hydrate(candidates[:many], filter=query.filter, records=stores.records, now=now)
-            hydrated = await follow(hydrated, question=question, query=query, records=stores.records, now=now)
+            fetched += await hydrate(candidates[start:many], filter=query.filter, records=stores.records, now=now)
+            hydrated = await follow(fetched, question=question, query=query, records=stores.records, now=now)
+            hydrated, missing = await join_standing(
+                hydrated, question=question, query=query, retrieved=found, stores=stores, now=now
+            )
         with stage("rerank"):
             ranked = rerank(hydrated, question=question, now=now)
-            answers = diversify(ranked, query.limit)
-            if is_settled(answers, ranked, candidates[many:], query.limit):
-                return _Judged(answers, ranked)
-        many = len(candidates)
+            diverse = diversify(ranked, query.limit)
+        start, many = many, needed(diverse, ranked, candidates.relevances, query.limit)
+        if many <= start:
+            return _Judged(diverse.answers, ranked, missing)
 
 
 async def recall(
-    query: Query, *, stores: Stores, serving: AskServing | None, now: datetime, trees: Trees | None = None
+    query: Query,
+    *,
+    stores: Stores,
+    serving: AskServing | None,
+    now: datetime,
+    rereading: Rereading | None = None,
+    trees: Trees | None = None,
 ) -> Hits:
     """Answer a question, and say of every answer why it is one. What cites code is compared with the `trees`."""
     with stage("recall", tenant=query.filter.scope.tenant) as recalling:
-        hits = await _answered(query, stores=stores, serving=serving, now=now, trees=trees)
+        hits = await _answered(query, stores=stores, serving=serving, now=now, rereading=rereading, trees=trees)
         if recalling.is_watched:
             recalling.note(
                 ids=[str(hit.memory.id) for hit in hits],
@@ -89,12 +117,17 @@ async def recall(
 
 
 async def _answered(
-    query: Query, *, stores: Stores, serving: AskServing | None, now: datetime, trees: Trees | None
+    query: Query,
+    *,
+    stores: Stores,
+    serving: AskServing | None,
+    now: datetime,
+    rereading: Rereading | None,
+    trees: Trees | None,
 ) -> Hits:
     began = time.perf_counter()
-    judged, found = await _ranked(query, stores=stores, serving=serving, now=now)
-    answered = found.answered
-    scale = answered.embedder if answered is not None and isinstance(answered.embedder, Calibrated) else None
+    judged, found = await _ranked(query, stores=stores, serving=serving, now=now, rereading=rereading)
+    scale = found.answered.scale if found.answered is not None else None
     hits = [_hit(one, scale, explain=query.explain) for one in judged.answers]
     if query.least_similarity is not None:
         hits = [hit for hit in hits if _alike(hit, query.least_similarity)]
@@ -102,9 +135,9 @@ async def _answered(
     hits = [replace(hit, cited=cited[hit.memory.id]) if hit.memory.id in cited else hit for hit in hits]
     return Hits(
         hits=tuple(hits),
-        degraded=found.degraded,
+        degraded=(*found.degraded, *judged.missing),
         # What a part would have found is not known, and the scale of a model that stands in was not asked for.
-        confidence=None if found.degraded else confidence(judged.all, scale),
+        confidence=None if found.degraded else confidence(judged.all, scale, compared=found.compared),
         milliseconds=(time.perf_counter() - began) * 1000,
     )
 
@@ -113,13 +146,13 @@ def _hit(ranked: Ranked, scale: Calibrated | None, *, explain: bool) -> Hit:
     cosine = ranked.similarity
     similarity = cosine if cosine is None else scale.calibrate(cosine) if scale is not None else max(0.0, cosine)
     whole = ranked.stop is None or (ranked.start == 0 and ranked.stop >= len(ranked.memory.content))
-    return Hit(
-        memory=ranked.memory,
-        score=ranked.score,
-        similarity=similarity,
-        why=ranked.why,
-        passage=None if whole else ranked.memory.content[ranked.start : ranked.stop],
-        signals=dict(ranked.signals) if explain else {},
+    return hit_found(
+        ranked.memory,
+        ranked.score,
+        similarity,
+        None if whole else ranked.memory.content[ranked.start : ranked.stop],
+        dict(ranked.signals) if explain else {},
+        lambda: ranked.why,
     )
 
 

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Sequence
 from typing import Final, Protocol
-from xml.sax.saxutils import escape, quoteattr
 
 from scrubjay.model import Memory, Trust
 from scrubjay.model.context import Form
@@ -14,8 +13,11 @@ CHAT_ROLES: Final = frozenset({"user", "assistant"})
 """Who can speak in a message of their own. What tools put out needs its call beside it, so it is told by the system."""
 
 _NOT_XML: Final = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_KEPT: Final = {"\r": "&#13;"}
+_IN_TEXT: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 """A parser would read a carriage return as a new line."""
+
+_IN_ATTRIBUTE: Final = _IN_TEXT | str.maketrans({'"': "&quot;", "\n": "&#10;", "\t": "&#9;"})
+"""And in an attribute, a new line or a tab as a space."""
 
 
 class Entry(Protocol):
@@ -78,17 +80,17 @@ class Xml:
     def entry(self, memory: Memory, content: str, heading: str) -> str:  # noqa: ARG002 -- the shape of every form
         """Write one memory as an element."""
         known = {"at": _day(memory), "by": _speaker(memory), "source": _source(memory)}
-        attributes = "".join(f" {name}={quoteattr(_legal(value))}" for name, value in known.items() if value)
-        return f"<memory{attributes}>{escape(_legal(content.strip()), _KEPT)}</memory>"
+        attributes = "".join(f" {name}={_attribute(value)}" for name, value in known.items() if value)
+        return f"<memory{attributes}>{_legal(content.strip()).translate(_IN_TEXT)}</memory>"
 
     def opening(self, heading: str) -> str:
         """An element around a section, with the new line before it."""
-        return f"\n<section name={quoteattr(heading)}>\n\n</section>"
+        return f"\n<section name={_attribute(heading)}>\n\n</section>"
 
     def write(self, blocks: Sequence[Block]) -> str:
         """Write all of it."""
         sections = [
-            "\n".join([f"<section name={quoteattr(heading)}>", *(one.text for one in entries), "</section>"])
+            "\n".join([f"<section name={_attribute(heading)}>", *(one.text for one in entries), "</section>"])
             for heading, entries in blocks
         ]
         return "\n".join(["<context>", *sections, "</context>"]) if sections else ""
@@ -150,6 +152,10 @@ def _speaker(memory: Memory) -> str:
 def _source(memory: Memory) -> str:
     """Where a stranger's words come from."""
     return memory.source or "" if memory.trust is Trust.FOREIGN and not memory.is_event else ""
+
+
+def _attribute(value: str) -> str:
+    return f'"{_legal(value).translate(_IN_ATTRIBUTE)}"'
 
 
 def _legal(text: str) -> str:

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 MOST_AMONG: Final = 50_000
 """Memories that a filter may name one by one. A wider filter keeps most of what an index finds anyway."""
 
+_ALONE: Final = attrgetter("alone")
 _WIDER: Final = 8
 """How much deeper an index is asked when the filter could not be handed to it."""
 
@@ -39,11 +41,18 @@ class Retrieved:
     degraded: tuple[str, ...] = ()
     answered: Serving | None = None
     """The generation that was asked by meaning, if one was."""
+    vector: "Matrix | None" = field(default=None, compare=False, repr=False)
+    """The question as a vector of its model."""
+
+    @property
+    def compared(self) -> int:
+        """How many were found by meaning: all that the filter admits, or as many as were asked for."""
+        return len(self.rankings.get("meaning", ()))
 
     @property
     def stands_alone(self) -> bool:
         """Whether nothing that was found is known or suspected to be a turn of a session."""
-        return all(match.alone for matches in self.rankings.values() for match in matches)
+        return all(all(map(_ALONE, matches)) for matches in self.rankings.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +68,8 @@ class Ready:
     degraded: tuple[str, ...] = ()
     by_words: list[Match] | None = None
     """What has its words, when that was asked while the model took its time."""
+    by_meaning: Retrieved | None = None
+    """What is near to it, when that was asked while the words took theirs."""
 
 
 async def retrieve(
@@ -97,8 +108,16 @@ async def ready_for(
     await asyncio.sleep(0)
     if embedding.done() or not question.by_words:
         return await embedding
-    by_words, ready = await asyncio.gather(_by_words(question, query, stores=stores, now=now, depth=depth), embedding)
-    return replace(ready, by_words=by_words)
+    words = asyncio.ensure_future(_by_words(question, query, stores=stores, now=now, depth=depth))
+    try:
+        ready = await embedding
+        if words.done():
+            return replace(ready, by_words=await words)
+        # In a large store they take longer than the model, and meaning need not wait for them.
+        by_words, found = await asyncio.gather(words, _by_meaning(ready, query, stores=stores, now=now, depth=depth))
+        return replace(ready, by_words=by_words, by_meaning=found)
+    finally:
+        words.cancel()  # Nobody waits for them any more, should the model have failed.
 
 
 async def retrieve_ready(
@@ -110,7 +129,9 @@ async def retrieve_ready(
     by_words = ready.by_words
     if by_words is None:
         by_words = await _by_words(question, query, stores=stores, now=now, depth=depth)
-    found = await _by_meaning(ready, query, stores=stores, now=now, depth=depth)
+    found = ready.by_meaning
+    if found is None:
+        found = await _by_meaning(ready, query, stores=stores, now=now, depth=depth)
     return await _united(ready, found, by_words, query, stores=stores, now=now)
 
 
@@ -120,7 +141,7 @@ async def _united(
     """What both searches found, and what the title of the question says of all of it, when it has one."""
     rankings = {**found.rankings, "words": by_words}
     if ready.title is None or ready.vector is None or found.answered is None:
-        return replace(found, rankings=rankings)
+        return Retrieved(rankings=rankings, degraded=found.degraded, answered=found.answered, vector=found.vector)
     try:
         compared = await compare_title(
             rankings["meaning"],
@@ -168,8 +189,9 @@ async def _by_meaning(ready: Ready, query: Query, *, stores: Stores, now: dateti
     lacking = {"embedder": answering.is_fallback, "vectors": not found.is_whole}
     return Retrieved(
         rankings={"meaning": found.matches},
-        degraded=tuple(name for name, lacks in lacking.items() if lacks),
+        degraded=tuple([name for name, lacks in lacking.items() if lacks]),
         answered=answering,
+        vector=vector,
     )
 
 
@@ -181,7 +203,7 @@ async def _embedded(question: Question, serving: AskServing | None) -> Ready:
         answering = await serving()
         while answering is not None:
             embedder = answering.embedder
-            text = opening(question.text, window=embedder.window, count=embedder.count)
+            text = opening(question.sought, window=embedder.window, count=embedder.count)
             try:
                 vector = (await embedder.embed([text], question=True))[0]
                 # By itself: beside a long text in one batch, a short one takes as long.

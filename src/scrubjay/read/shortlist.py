@@ -5,11 +5,11 @@ session, is bounded, so one that lies far enough behind the last answer cannot b
 is different: others lend it relevance, and it lends to others, so where there is one all are fetched.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Final
 
-from scrubjay.read.diversify import ALIKE, Gist
-from scrubjay.read.fuse import Candidate
+from scrubjay.read.diversify import Diverse
 from scrubjay.read.rerank import IMPORTANCE, MOST_USE, RECENCY, Ranked
 from scrubjay.read.retrieve import Retrieved
 
@@ -20,48 +20,33 @@ FEWEST: Final = 24
 """Candidates that are fetched at least. From 21 on, a score does not depend on how many there were."""
 
 
-def shortlist(candidates: Sequence[Candidate], found: Retrieved, limit: int) -> int:
-    """How many of the candidates to fetch first: probably all that can be among the answers, or simply all."""
+USUAL: Final = RECENCY / 2
+"""What reranking adds to most answers at least: half of what it adds to a new one."""
+
+
+def shortlist(relevances: Sequence[float], found: Retrieved, limit: int, *, titled: bool = False) -> int:
+    """How many of the candidates to fetch first: probably all that can be among the answers, or simply all.
+
+    `relevances` are theirs, best first. `titled` says whether the question has a title: theirs are compared with it,
+    and how alike two are is known when all are.
+    """
     many = max(FEWEST, 2 * limit)
-    if many >= len(candidates) or not found.stands_alone:
-        return len(candidates)
-    least = candidates[limit - 1].relevance - LIFT
-    while many < len(candidates) and candidates[many].relevance >= least:
-        many += 1
-    return many
+    if many >= len(relevances) or titled or not found.stands_alone:
+        return len(relevances)
+    return max(many, _reaching(relevances, relevances[limit - 1] + USUAL))
 
 
-def is_settled(answers: Sequence[Ranked], ranked: Sequence[Ranked], left: Sequence[Candidate], limit: int) -> bool:
-    """Whether these are the answers, whatever is known of the candidates that are left, best first.
+def needed(diverse: Diverse, ranked: Sequence[Ranked], relevances: Sequence[float], limit: int) -> int:
+    """How many of the candidates have to be fetched, given what those that were became: `ranked` and its best.
 
-    `ranked` are all that were fetched, the answers among them.
+    Once as many were fetched, the answers are those of all. One that is left could take the place of an answer that
+    it outranks, and of one that only repeats another.
     """
-    if not left:
-        return True
-    return (
-        len(answers) == limit
-        and len(ranked) >= FEWEST
-        and left[0].relevance + LIFT < min(sum(one.parts) for one in answers)
-        and not _repeats(ranked[-1], answers)
-    )
+    if len(diverse.answers) < limit or len(ranked) < FEWEST or diverse.repeats:
+        return len(relevances)
+    return _reaching(relevances, min([sum(one.parts) for one in diverse.answers]))
 
 
-def _repeats(last: Ranked, answers: Sequence[Ranked]) -> bool:
-    """Whether the last one says what an answer says. If so, the answers may be filled up with repetitions.
-
-    They are only when everything else that was fetched is one, the last one too.
-    """
-    gist = Gist(last.memory.content)
-    return any(
-        _could_say(one.memory.content, gist) and gist.repeats(Gist(one.memory.content))
-        for one in answers
-        if one is not last
-    )
-
-
-def _could_say(content: str, gist: Gist) -> bool:
-    """Whether the content is about as long and has most of the words, be it inside of others. Quicker than its gist."""
-    if min(len(content), gist.length) < ALIKE * max(len(content), gist.length):
-        return False
-    lowered = content.lower()
-    return sum([word in lowered or word in content for word in gist.different]) >= ALIKE * len(gist.different)
+def _reaching(relevances: Sequence[float], total: float) -> int:
+    """How many of the candidates, best first, could reach this total."""
+    return bisect_right(relevances, -total, key=lambda relevance: -(relevance + LIFT))

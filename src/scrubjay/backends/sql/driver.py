@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final, cast
+from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -30,18 +30,22 @@ _STEP: Final = 25
 """Ids are filled up to a multiple of this, so that few statements differ and the driver has most of them prepared."""
 
 _PRESENT: Final = (
-    "(memories.superseded_at IS NULL OR memories.superseded_at > :now) AND memories.created_at <= :now "
-    "AND memories.valid_from <= :now AND (memories.valid_to IS NULL OR memories.valid_to > :now) "
-    "AND (memories.expires_at IS NULL OR memories.expires_at > :now)"
+    "memories.superseded_at IS NULL AND (memories.valid_from <= :now OR memories.valid_from <= memories.created_at) "
+    "AND (memories.valid_to IS NULL OR memories.valid_to > max(:now, memories.created_at)) "
+    "AND (memories.expires_at IS NULL OR memories.expires_at > max(:now, memories.created_at))"
 )
 
 _NAMES: Final = ", ".join(f"scopes.{name}" for name in PLACE_NAMES)
+_NEWEST: Final = "SELECT max(id) FROM scopes"
+_KNOWN: Final = "scrubjay places"
+_FEW_PLACES: Final = 50
+_PLACES_HELD: Final = 1_000
 _TRUST: Final = {trust.value: trust for trust in Trust}
 
 
 def driver_of(connection: Connection) -> sqlite3.Connection:
     """The driver's own connection. What it raises is the driver's error, too."""
-    return cast("sqlite3.Connection", connection.connection.driver_connection)
+    return connection.connection.dbapi_connection  # type: ignore[return-value]  # which is the driver's, for SQLite
 
 
 def by_ids(connection: Connection, ids: Sequence[UUID]) -> list[tuple[Any, ...]]:
@@ -117,9 +121,24 @@ def memory_from(row: Sequence[Any], scope: Scope) -> Memory:
 
 
 def places(connection: Connection, filter: Filter, *, limit: int) -> list[tuple[Any, ...]]:
-    """The scopes that a filter admits: the number of each, and its user, project, agent, session and workflow."""
-    asked = f"SELECT id, {_NAMES} FROM scopes WHERE {_places(*_shape(filter))} LIMIT {limit}"
-    return driver_of(connection).execute(asked, _names(filter)).fetchall()
+    """The scopes that a filter admits: the number of each, and its user, project, agent, session and workflow.
+
+    Few are remembered with the connection until a scope is added: none ever changes, or goes.
+    """
+    file = driver_of(connection)
+    known: dict[tuple[str, Scope, int], tuple[int, list[tuple[Any, ...]]]] = connection.info.setdefault(_KNOWN, {})
+    asked = (filter.reach, filter.scope, limit)
+    [newest] = file.execute(_NEWEST).fetchone()
+    remembered = known.get(asked)
+    if remembered is not None and remembered[0] == newest:
+        return remembered[1]
+    statement = f"SELECT id, {_NAMES} FROM scopes WHERE {_places(*_shape(filter))} LIMIT {limit}"
+    found = file.execute(statement, _names(filter)).fetchall()
+    if len(found) <= _FEW_PLACES:
+        if len(known) >= _PLACES_HELD:
+            known.clear()
+        known[asked] = (newest, found)
+    return found
 
 
 def plainly_admits(filter: Filter) -> str:

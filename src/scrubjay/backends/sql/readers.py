@@ -52,7 +52,8 @@ class Readers:
         try:
             return work(connection)
         finally:
-            connection.rollback()
+            if connection.in_transaction():
+                connection.rollback()
             if driver.in_transaction:  # Nobody went through SQLAlchemy, so that it knew of nothing to end.
                 driver.execute("ROLLBACK")
 
