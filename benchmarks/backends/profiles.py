@@ -29,6 +29,11 @@ USERS = 100
 KINDS = 10
 BATCH = 1_000
 TOP = 10
+AT_ONCE = (1, 8, 32)
+"""Writers who each tell one memory after the other."""
+
+SINGLES = 100
+"""Memories that one of them tells; several tell four times as many together."""
 
 WIDTHS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "all": lambda place: place >= 0,
@@ -82,6 +87,15 @@ PROFILES = {
         ("postgres", "qdrant"),
         lambda urls: {"records": urls["postgres"], "vectors": _qdrant(urls["qdrant"], grpc_port=urls["qdrant grpc"])},
     ),
+    "qdrant-redis": Profile(
+        "PostgreSQL, Qdrant, Redis",
+        ("postgres", "qdrant", "redis"),
+        lambda urls: {
+            "records": urls["postgres"],
+            "vectors": _qdrant(urls["qdrant"], grpc_port=urls["qdrant grpc"]),
+            "working": urls["redis"],
+        },
+    ),
     "qdrant-int8": Profile(
         "PostgreSQL, Qdrant int8",
         ("postgres", "qdrant"),
@@ -108,10 +122,20 @@ class Asked:
 
 @dataclass(frozen=True)
 class Filled:
-    """How fast memories went in, and how long it worked on after that."""
+    """How fast memories went in, in bulk and one by one, and how long it worked on after that."""
 
     rate: float
+    singles: dict[int, "Singles"]
     settled: float
+
+
+@dataclass(frozen=True)
+class Singles:
+    """Memories told one by one: how many a second in all, and milliseconds that each took."""
+
+    rate: float
+    median: float
+    slow: float
 
 
 @dataclass(frozen=True)
@@ -134,6 +158,12 @@ class Looked:
 
     def count(self, texts):
         return [len(text.split()) for text in texts]
+
+    def again(self, text: str, how: str, many: int) -> list[str]:
+        """So many new texts with the vector of one that is known."""
+        texts = [f"{text} {how} {number}" for number in range(many)]
+        self._known.update(dict.fromkeys(texts, self._known[text]))
+        return texts
 
     async def embed(self, texts, *, question=False):  # noqa: ARG002 -- the port has it
         return np.array([self._known[text] for text in texts])
@@ -201,11 +231,30 @@ class Inhabitant:
             for place, told in enumerate(await jay.remember_many(items[start : start + BATCH]), start):
                 self._place[told.id] = place
         rate = len(items) / (time.perf_counter() - began)
+        singles = {many: await self._singles(jay, many) for many in AT_ONCE}
         began = time.perf_counter()
         for place in range(5):  # Engines that build an index of a tenant when it is first searched begin now.
             await self._taken(jay, "all", place)
         await self._idle()
-        return Filled(rate=rate, settled=time.perf_counter() - began)
+        return Filled(rate=rate, singles=singles, settled=time.perf_counter() - began)
+
+    async def _singles(self, jay: Scrubjay, writers: int) -> Singles:
+        """Tell memories one by one, so many writers at once. They are forgotten again, and are in nobody's way."""
+        many = SINGLES if writers == 1 else 4 * SINGLES
+        texts = self._looked.again(self._texts["texts"][0], f"by {writers}", many)
+        left, taken, told = iter(texts), [], []
+
+        async def writer(user: str) -> None:
+            for text in left:
+                began = time.perf_counter()
+                told.append((await jay.remember(text, user=user)).id)
+                taken.append((time.perf_counter() - began) * 1000)
+
+        began = time.perf_counter()
+        await asyncio.gather(*(writer(f"writer-{number}") for number in range(writers)))
+        rate = many / (time.perf_counter() - began)
+        await jay.forget(told, purge=True)
+        return Singles(rate=rate, median=float(np.median(taken)), slow=float(np.percentile(taken, 95)))
 
     async def _taken(self, jay: Scrubjay, width: str, place: int) -> Taken:
         serving = await jay.parts.index.serving()

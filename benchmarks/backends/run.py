@@ -23,7 +23,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
-from profiles import PROFILES, WIDTHS, Asked, Filled, Inhabitant, Taken
+from profiles import AT_ONCE, PROFILES, WIDTHS, Asked, Filled, Inhabitant, Taken
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -175,11 +175,29 @@ def sizes(seen: dict) -> list[tuple[str, ...]]:
     ]
 
 
+SINGLE = ("profile", *(f"{what} {many}" for many in AT_ONCE for what in ("stored/s by", "p50", "p95")))
+
+
+def single(seen: dict) -> list[tuple[str, ...]]:
+    return [
+        (
+            PROFILES[name].title,
+            *(
+                f"{found['fill']['singles'][many][key]:,.{digits}f}"
+                for many in AT_ONCE
+                for key, digits in (("rate", 0), ("median", 1), ("slow", 1))
+            ),
+        )
+        for name, found in seen.items()
+    ]
+
+
 def table(seen: dict, size: int) -> Table:
     outer = Table.grid(padding=(1, 0))
     for title, headings, found in (
         (f"{size:,} memories, milliseconds", HEADINGS, rows(seen)),
         ("What they take", SIZES, sizes(seen)),
+        ("One memory at a time, by so many writers at once", SINGLE, single(seen)),
     ):
         inner = Table(title=title, title_justify="left")
         for heading in headings:
@@ -213,6 +231,11 @@ searchable` is how long servers and process went on working on their indexes aft
 searches. `process` is what Scrubjay's own process holds more than before it opened the store.
 
 {markdown(SIZES, sizes(seen))}
+
+`remember`, one memory at a time, by one writer, by 8 and by 32 at once in one process: how many a second they store
+together, and how long each of them waits, in milliseconds.
+
+{markdown(SINGLE, single(seen))}
 """
 
 

@@ -7,9 +7,11 @@ import logging
 import sys
 import traceback
 from collections.abc import MutableMapping
-from typing import Any, Final, TypeAlias, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
-import structlog
+if TYPE_CHECKING:
+    from structlog.stdlib import BoundLogger
 
 FIELDS: Final = "scrubjay_fields"
 """The attribute of a log record that holds the event with its details, for those who write them one by one."""
@@ -17,21 +19,42 @@ FIELDS: Final = "scrubjay_fields"
 _Event: TypeAlias = MutableMapping[str, Any]
 
 
-def logger(name: str) -> structlog.stdlib.BoundLogger:
-    """A logger of that name below `scrubjay`. It changes nothing about how the application logs."""
-    return cast(
-        "structlog.stdlib.BoundLogger",
-        structlog.wrap_logger(
-            logging.getLogger(f"scrubjay.{name}"),
+class Logger:
+    """Writes events with details. The library that does so takes a while to load, and waits for the first event."""
+
+    def __init__(self, name: str) -> None:
+        self._heard = logging.getLogger(name)
+
+    def info(self, event: str, **details: object) -> None:
+        """Say what was done."""
+        if self._heard.isEnabledFor(logging.INFO):
+            self._written.info(event, **details)
+
+    def warning(self, event: str, **details: object) -> None:
+        """Say what went wrong and was got over."""
+        if self._heard.isEnabledFor(logging.WARNING):
+            self._written.warning(event, **details)
+
+    def error(self, event: str, **details: object) -> None:
+        """Say what went wrong and is so still."""
+        if self._heard.isEnabledFor(logging.ERROR):
+            self._written.error(event, **details)
+
+    @cached_property
+    def _written(self) -> "BoundLogger":
+        import structlog  # noqa: PLC0415 -- see above
+
+        logger = structlog.wrap_logger(
+            self._heard,
             wrapper_class=structlog.stdlib.BoundLogger,
-            processors=[
-                structlog.stdlib.filter_by_level,
-                structlog.contextvars.merge_contextvars,
-                trace_without_messages,
-                _with_fields,
-            ],
-        ),
-    )
+            processors=[structlog.contextvars.merge_contextvars, trace_without_messages, _with_fields],
+        )
+        return cast("BoundLogger", logger)
+
+
+def logger(name: str) -> Logger:
+    """A logger of that name below `scrubjay`. It changes nothing about how the application logs."""
+    return Logger(f"scrubjay.{name}")
 
 
 def trace_without_messages(_: object, __: str, event: _Event) -> _Event:
@@ -53,5 +76,6 @@ def _told(error: BaseException) -> list[str]:
 
 def _with_fields(_: object, __: str, event: _Event) -> tuple[tuple[str], dict[str, Any]]:
     """One line of text for every handler, and the same in parts for one that writes JSON."""
-    text = structlog.processors.KeyValueRenderer(key_order=["event"])(None, "", dict(event))
-    return (str(text),), {"extra": {FIELDS: dict(event)}}
+    from structlog.processors import KeyValueRenderer  # noqa: PLC0415 -- loaded by now
+
+    return (str(KeyValueRenderer(key_order=["event"])(None, "", dict(event))),), {"extra": {FIELDS: dict(event)}}

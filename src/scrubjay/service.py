@@ -8,24 +8,14 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Self, Unpack
 
+from scrubjay import jobs, memories
 from scrubjay.access import Access
 from scrubjay.core import Core, Parts
 from scrubjay.errors import EmbedderUnavailable, InvalidInput, Unavailable
-from scrubjay.jobs.checkup import Checkup
-from scrubjay.jobs.consolidate import consolidate, steps_of
-from scrubjay.jobs.encryption import Encryption
 from scrubjay.jobs.learn import Learning
 from scrubjay.jobs.probing import InProcess, look
 from scrubjay.jobs.runner import Runner
-from scrubjay.jobs.vectors import VectorUpkeep
-from scrubjay.jobs.work import Work, background_worker, orders_of
-from scrubjay.memories.agents import Agents
-from scrubjay.memories.episodes import Episodes
-from scrubjay.memories.facts import Facts
-from scrubjay.memories.patterns import Patterns
-from scrubjay.memories.tasks import Tasks
-from scrubjay.memories.working import WorkingMemory
-from scrubjay.memories.workspace import Workspace
+from scrubjay.jobs.worker import background_worker
 from scrubjay.model import Finding, Generation, Health, Scope, Where
 from scrubjay.model.access import Caller, bounds_of
 from scrubjay.model.checks import check_whole, shown
@@ -89,6 +79,8 @@ class Scrubjay(Core):
         await self.parts.index.models.shut()
         if self.parts.chat is not None:
             await self.parts.chat.shut()
+        if self.parts.rereading is not None:
+            await self.parts.rereading.reranker.shut()
         await self.parts.working.shut()
         await self.parts.stores.vectors.shut()
         await self.parts.stores.records.shut()
@@ -104,45 +96,45 @@ class Scrubjay(Core):
     # The memories
 
     @property
-    def agents(self) -> Agents:
+    def agents(self) -> "memories.Agents":
         """Agents: every cycle on record, so that whoever was stopped goes on exactly where it stopped."""
-        return Agents(self)
+        return memories.Agents(self)
 
     @property
-    def episodes(self) -> Episodes:
+    def episodes(self) -> "memories.Episodes":
         """What happened, in order: messages, observations, plans, results, negotiations."""
-        return Episodes(self)
+        return memories.Episodes(self)
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> "memories.Facts":
         """What is true, for whom, and since when."""
-        return Facts(self)
+        return memories.Facts(self)
 
     @property
-    def patterns(self) -> Patterns:
+    def patterns(self) -> "memories.Patterns":
         """Pattern memory: what went with success and failure, and what that says about the task at hand."""
-        return Patterns(self)
+        return memories.Patterns(self)
 
     @property
-    def tasks(self) -> Tasks:
+    def tasks(self) -> "memories.Tasks":
         """Task memory: have we done this before, and what worked?"""
-        return Tasks(self)
+        return memories.Tasks(self)
 
     @property
-    def working(self) -> WorkingMemory:
+    def working(self) -> "memories.WorkingMemory":
         """Working memory: the messages and the scratchpad of the session that is under way."""
-        return WorkingMemory(self)
+        return memories.WorkingMemory(self)
 
     @property
-    def workspace(self) -> Workspace:
+    def workspace(self) -> "memories.Workspace":
         """Workspace memory: what do we know about this code?"""
-        return Workspace(self)
+        return memories.Workspace(self)
 
     @property
-    def work(self) -> Work:
+    def work(self) -> "jobs.Work":
         """Consolidation, for whoever looks after it: status, what is parked, archives."""
         self.caller.bounds.check_none("work")
-        return Work(self)
+        return jobs.Work(self)
 
     @property
     def access(self) -> Access:
@@ -150,16 +142,16 @@ class Scrubjay(Core):
         return Access(self)
 
     @property
-    def vectors(self) -> VectorUpkeep:
+    def vectors(self) -> "jobs.VectorUpkeep":
         """The vector engine and its mirror, for whoever looks after them: status, rebuilding."""
         self.caller.bounds.check_none("vectors")
-        return VectorUpkeep(self)
+        return jobs.VectorUpkeep(self)
 
     @property
-    def encryption(self) -> Encryption:
+    def encryption(self) -> "jobs.Encryption":
         """Encryption at rest, for whoever looks after it: which keys there are, and changing them."""
         self.caller.bounds.check_none("encryption")
-        return Encryption(self)
+        return jobs.Encryption(self)
 
     # What happened
 
@@ -194,6 +186,9 @@ class Scrubjay(Core):
         expires, decays, archives and prunes: all of it, or only some `steps`. With `dry_run` nothing is changed, and
         `planned` says what would be and why. `policy` takes the place of the one that was configured. Safe to repeat.
         """
+        from scrubjay.jobs.consolidate import consolidate, steps_of  # noqa: PLC0415 -- brings most memories with it
+        from scrubjay.jobs.work import orders_of  # noqa: PLC0415 -- the same
+
         orders = orders_of(self, policy=policy, within=self.scoped(where), dry_run=dry_run)
         return await consolidate(orders, steps_of(steps))
 
@@ -248,7 +243,9 @@ class Scrubjay(Core):
         """
         self.caller.bounds.check_none("examine")
         parts = self.parts
-        checkup = Checkup(stores=parts.stores, index=parts.index, inspected=parts.inspected, fix=fix, progress=progress)
+        checkup = jobs.Checkup(
+            stores=parts.stores, index=parts.index, inspected=parts.inspected, fix=fix, progress=progress
+        )
         return await checkup.run()
 
     async def health(self) -> Health:

@@ -12,6 +12,12 @@ HEAVY = set(
     """alembic detect_secrets fastapi httpx numpy onnxruntime psycopg pydantic pydantic_settings qdrant_client redis
     rich simsimd sqlalchemy structlog tokenizers typer usearch wordllama""".split()  # noqa: SIM905 -- 19 strings read worse
 )
+UNUSED = set(
+    """alembic http.client onnxruntime psycopg redis rich scrubjay.jobs.consolidate scrubjay.memories.agents
+    scrubjay.memories.facts scrubjay.memories.patterns scrubjay.memories.tasks scrubjay.memories.workspace.verbs
+    scrubjay.wiring.installation sqlalchemy.dialects.postgresql structlog tokenizers typer usearch""".split()  # noqa: SIM905 -- read worse as strings
+)
+"""Of these, an embedded store that is opened and asked needs none."""
 NEVER = {"torch", "tensorflow", "jax", "transformers", "sentence-transformers"}
 
 
@@ -20,6 +26,19 @@ def test_import_is_light():
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
     loaded = HEAVY & set(done.stdout.split())
     assert not loaded, f"`import scrubjay` loads {', '.join(sorted(loaded))}: import them where they are used"
+
+
+def test_what_is_not_used_is_not_loaded(tmp_path):
+    """A program that opens a file and asks it something waits for nothing else: every command of the command line."""
+    code = """
+import sys, scrubjay
+with scrubjay.open(sys.argv[1], embedder="none", background=False) as jay:
+    jay.recall("anything")
+print(*sys.modules)
+"""
+    done = subprocess.run([sys.executable, "-I", "-c", code, tmp_path], capture_output=True, text=True, check=True)
+    loaded = UNUSED & set(done.stdout.split())
+    assert not loaded, f"opening a file loads {', '.join(sorted(loaded))}: import them where they are used"
 
 
 def test_the_default_install_brings_no_framework(root):

@@ -13,8 +13,9 @@ from sqlalchemy import select, text, update
 
 from patience import answered
 from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.engines import REST_SECONDS
 from scrubjay.backends.sql.migrate import migrate
-from scrubjay.backends.sql.places import PLACES_NAMED
+from scrubjay.backends.sql.places import PLACES_NAMED, interned
 from scrubjay.backends.sql.records import SqlRecords
 from scrubjay.backends.sql.schema import HEAD, memories
 from scrubjay.backends.sql.texts import SqlTexts
@@ -291,3 +292,52 @@ async def test_a_wide_search_finds_rare_words_and_the_newest_of_common_ones(data
 
     assert await best("common zebra words") == ["A zebra in the garden"]
     assert len(await best("common words")) == 3
+
+
+async def test_a_note_does_not_wait_for_the_disk(postgres_database):
+    database = Database(f"{postgres_database()}?options=-c%20synchronous_commit%3Don")
+
+    def shown(connection):
+        return connection.execute(text("SHOW synchronous_commit")).scalar_one()
+
+    assert await database.note(shown) == "off"
+    assert await database.write(shown) == "on"
+    await database.shut()
+
+
+async def test_a_glance_is_no_transaction(database):
+    def moments(connection):
+        return [connection.execute(text("SELECT now()")).scalar_one() for _ in range(2)]
+
+    first, second = await database.glance(moments)
+    assert first < second
+    first, second = await database.read(moments)
+    assert first == second
+
+
+@pytest.mark.parametrize("rested", [0.0, 2 * REST_SECONDS])
+async def test_connections_that_were_ended_are_replaced(database, rested):
+    """Whoever used one just now starts over, and whoever has not for a while asks first."""
+    await asyncio.gather(*(database.ping() for _ in range(8)))
+    with psycopg.connect(database.url.set(drivername="postgresql").render_as_string(), autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'scrubjay'")
+    await asyncio.sleep(rested)
+    await told(SqlRecords(database), a_memory("One"))
+    assert await database.read(lambda connection: connection.execute(select(memories.c.content)).scalars().all()) == [
+        "One"
+    ]
+
+
+async def test_a_scope_that_was_never_committed_is_not_remembered(database):
+    scope = a_scope(user="undone")
+
+    def undone(connection):
+        numbers = [interned(connection, [scope])[scope] for _ in range(2)]
+        assert numbers[0] == numbers[1]
+        raise ValueError("undone")
+
+    for _ in range(9):  # On every connection that there is.
+        with pytest.raises(ValueError, match="undone"):
+            await database.write(undone)
+    stored = await told(SqlRecords(database), *(a_memory(f"Note {number}", scope=scope) for number in range(2)))
+    assert await SqlRecords(database).get(scope, [one.id for one in stored]) == stored

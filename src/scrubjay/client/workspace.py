@@ -12,11 +12,11 @@ from typing import Any, Final, Unpack, get_args
 from scrubjay.client.connection import Connection
 from scrubjay.client.verb import Remote, Route, elsewhere, like, verb
 from scrubjay.errors import InvalidInput
-from scrubjay.memories.workspace import Workspace
 from scrubjay.memories.workspace.capture import Capture
 from scrubjay.memories.workspace.files import Given, each
 from scrubjay.memories.workspace.repository import Repository, repository_of
 from scrubjay.memories.workspace.storing import CompletionDetails, skipped
+from scrubjay.memories.workspace.verbs import Workspace
 from scrubjay.model.workspace import WorkspaceRules
 from scrubjay.model.workspace_answers import StoredCompletion, WorkspaceHits, WorkspaceStats
 from scrubjay.write.later import Later, Outcome

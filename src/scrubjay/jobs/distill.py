@@ -76,25 +76,34 @@ async def _is_quiet(orders: Orders, stirred: Stirred) -> bool:
 async def _distilled(orders: Orders, stirred: Stirred, tally: Tally) -> None:
     """Distill one session, window by window, and note after each how far it is."""
     scope, upkeep = stirred.scope, orders.works.upkeep
-    first = (stirred.mark + 1) // WINDOW * WINDOW
+    first, own = (stirred.mark + 1) // WINDOW * WINDOW, set[int]()
     for start in range(first, stirred.last + 1, WINDOW):
         episodes = await upkeep.episodes(scope, start=start, stop=start + WINDOW)
         new = {one.id for one in episodes if one.position is not None and one.position > stirred.mark}
         # What else is stored in a session has a position too, and is nothing to distill.
         if new:
-            await _keep(orders, scope, start // WINDOW, episodes, new, tally)
+            kept = await _keep(orders, scope, start // WINDOW, episodes, new, tally)
+            own |= {one.position for one in kept if one.scope == scope and one.position is not None}
         await upkeep.mark("distill", scope, min(stirred.last, start + WINDOW - 1))
+    # Without a user, what was made is in the session itself, and is nothing to distill either.
+    last = stirred.last
+    while last + 1 in own:
+        last += 1
+    if last > stirred.last:
+        await upkeep.mark("distill", scope, last)
 
 
 async def _keep(
     orders: Orders, scope: Scope, window: int, episodes: Sequence[Memory], new: set[UUID], tally: Tally
-) -> None:
-    """Store the summary of a window, and the facts that its new episodes state."""
+) -> list[Memory]:
+    """Store the summary of a window, and the facts that its new episodes state; return all of it."""
+    made: list[Memory] = []
     found = await _read(orders, episodes)
     core, place = orders.core(scope), place_of(scope)
     if found.summary is not None:
         told = _summary(found.summary, found.method, scope, window, since=episodes[0])
         [kept] = await core.remember_many([told], **where_of(place))
+        made.append(kept.memory)
         tally.add(summaries=int(kept.outcome != "unchanged"))
     candidates = [one for one in found.facts if one.confidence >= LEAST_CONFIDENCE and new & {*one.sources}]
     facts = [_fact(one, place) for one in await _named(orders, candidates, episodes)]
@@ -103,7 +112,9 @@ async def _keep(
     )}  # fmt: skip
     if fresh := [fact for fact in facts if fact["id"] not in known]:
         stored = await Facts(core).store_many(fresh, **where_of(place))
+        made += [one.fact.memory for one in stored]
         tally.add(facts=sum(one.outcome in ("stored", "superseded") for one in stored))
+    return made
 
 
 async def _named(orders: Orders, facts: "Sequence[CandidateFact]", episodes: Sequence[Memory]) -> "list[CandidateFact]":

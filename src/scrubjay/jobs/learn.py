@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from scrubjay import memories
 from scrubjay.core import Core, Parts
 from scrubjay.logs import logger
-from scrubjay.memories.patterns import Patterns
 from scrubjay.model import Scope
 from scrubjay.model.tasks import TASK_KIND
 from scrubjay.ports import Event
@@ -28,7 +28,7 @@ class Learning:
     def start(self) -> None:
         """Begin to listen, on the running event loop. Ends with the memory."""
         for name in CHANGES:
-            self._parts.events.subscribe(name, self._note)
+            self._parts.events.subscribe(name, self._note, kinds=(TASK_KIND,))
 
     @property
     def is_due(self) -> bool:
@@ -45,7 +45,7 @@ class Learning:
         while self._waiting:
             place = min(self._waiting, key=repr)
             quick = self._waiting.pop(place)
-            patterns = Patterns(Core(parts=self._parts, tenant=place.tenant))
+            patterns = memories.Patterns(Core(parts=self._parts, tenant=place.tenant))
             try:
                 changed += len(await patterns.learn(user=place.user, project=place.project, quick=quick))
             except BaseException:
@@ -54,8 +54,7 @@ class Learning:
         return changed
 
     def _note(self, event: Event) -> None:
-        kinds = event.data.get("kinds")
-        if event.scope is not None and isinstance(kinds, list) and TASK_KIND in kinds:
+        if event.scope is not None:
             place = Scope(tenant=event.scope.tenant, user=event.scope.user, project=event.scope.project)
             came = event.name == "memory.stored" and event.data.get("outcome") == "stored"
             self._waiting[place] = came and self._waiting.get(place, True)

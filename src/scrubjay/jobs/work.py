@@ -132,22 +132,6 @@ def orders_of(
     )
 
 
-def background_worker(core: Core) -> Worker | None:
-    """The worker of a memory that is open; None where nothing is consolidated. Indexing is done beside it already."""
-    parts = core.parts
-    if parts.works is None:
-        return None
-    orders = Orders(
-        parts=parts,
-        works=parts.works,
-        worker=worker_name(),
-        policy=parts.policy,
-        archive=parts.archive,
-        quiet=QUIET,
-    )
-    return Worker(orders, without="index")
-
-
 def _id(value: UUID | str) -> UUID:
     if isinstance(value, UUID):
         return value

@@ -10,8 +10,8 @@ from datetime import timedelta
 from threading import Event
 from typing import Final
 
+from scrubjay.core import Core
 from scrubjay.errors import Unavailable
-from scrubjay.jobs.consolidate import take
 from scrubjay.jobs.orders import Orders
 from scrubjay.logs import logger
 from scrubjay.model import new_id
@@ -74,6 +74,8 @@ class Worker:
 
     async def turn(self) -> list[StepDone]:
         """Take every step that is due, in order, and say what was done."""
+        from scrubjay.jobs.consolidate import take  # noqa: PLC0415 -- most programs have ended before anything is due
+
         done: list[StepDone] = []
         runs = await self._orders.works.log.runs()
         for step in self._steps:
@@ -90,6 +92,22 @@ class Worker:
         since = self._orders.parts.clock() - known.finished_at
         # A moment in the future is another machine's clock, and no reason to wait for long.
         return since >= every or since < -every
+
+
+def background_worker(core: Core) -> Worker | None:
+    """The worker of a memory that is open; None where nothing is consolidated. Indexing is done beside it already."""
+    parts = core.parts
+    if parts.works is None:
+        return None
+    orders = Orders(
+        parts=parts,
+        works=parts.works,
+        worker=worker_name(),
+        policy=parts.policy,
+        archive=parts.archive,
+        quiet=QUIET,
+    )
+    return Worker(orders, without="index")
 
 
 async def _is_set(stop: Event, seconds: float) -> bool:

@@ -12,18 +12,8 @@ from scrubjay.model.checks import check_handler
 from scrubjay.ports import Event
 from scrubjay.read.narrow import Narrow
 from scrubjay.service import Scrubjay
-from scrubjay.sync.access import SyncAccess
-from scrubjay.sync.agents import SyncAgents
-from scrubjay.sync.encryption import SyncEncryption
-from scrubjay.sync.episodes import SyncEpisodes
-from scrubjay.sync.facts import SyncFacts
+from scrubjay.sync import rooms
 from scrubjay.sync.forward import Blocking, Loop, forward
-from scrubjay.sync.patterns import SyncPatterns
-from scrubjay.sync.tasks import SyncTasks
-from scrubjay.sync.vectors import SyncVectorUpkeep
-from scrubjay.sync.work import SyncWork
-from scrubjay.sync.working import SyncWorking
-from scrubjay.sync.workspace import SyncWorkspace
 
 
 class SyncScrubjay(Blocking[Scrubjay]):
@@ -103,59 +93,59 @@ class SyncScrubjay(Blocking[Scrubjay]):
         return self._loop.run(subscribed)
 
     @property
-    def agents(self) -> SyncAgents:
+    def agents(self) -> "rooms.SyncAgents":
         """Agents: every cycle on record, so that whoever was stopped goes on exactly where it stopped."""
-        return SyncAgents(self._verbs.agents, self._loop)
+        return rooms.SyncAgents(self._verbs.agents, self._loop)
 
     @property
-    def episodes(self) -> SyncEpisodes:
+    def episodes(self) -> "rooms.SyncEpisodes":
         """What happened, in order: messages, observations, plans, results, negotiations."""
-        return SyncEpisodes(self._verbs.episodes, self._loop)
+        return rooms.SyncEpisodes(self._verbs.episodes, self._loop)
 
     @property
-    def facts(self) -> SyncFacts:
+    def facts(self) -> "rooms.SyncFacts":
         """What is true, for whom, and since when."""
-        return SyncFacts(self._verbs.facts, self._loop)
+        return rooms.SyncFacts(self._verbs.facts, self._loop)
 
     @property
-    def patterns(self) -> SyncPatterns:
+    def patterns(self) -> "rooms.SyncPatterns":
         """Pattern memory: what went with success and failure, and what that says about the task at hand."""
-        return SyncPatterns(self._verbs.patterns, self._loop)
+        return rooms.SyncPatterns(self._verbs.patterns, self._loop)
 
     @property
-    def tasks(self) -> SyncTasks:
+    def tasks(self) -> "rooms.SyncTasks":
         """Task memory: have we done this before, and what worked?"""
-        return SyncTasks(self._verbs.tasks, self._loop)
+        return rooms.SyncTasks(self._verbs.tasks, self._loop)
 
     @property
-    def working(self) -> SyncWorking:
+    def working(self) -> "rooms.SyncWorking":
         """Working memory: the messages and the scratchpad of the session that is under way."""
-        return SyncWorking(self._verbs.working, self._loop)
+        return rooms.SyncWorking(self._verbs.working, self._loop)
 
     @property
-    def workspace(self) -> SyncWorkspace:
+    def workspace(self) -> "rooms.SyncWorkspace":
         """Workspace memory: what do we know about this code?"""
-        return SyncWorkspace(self._verbs.workspace, self._loop)
+        return rooms.SyncWorkspace(self._verbs.workspace, self._loop)
 
     @property
-    def work(self) -> SyncWork:
+    def work(self) -> "rooms.SyncWork":
         """Consolidation, for whoever looks after it: status, what is parked, archives."""
-        return SyncWork(self._verbs.work, self._loop)
+        return rooms.SyncWork(self._verbs.work, self._loop)
 
     @property
-    def access(self) -> SyncAccess:
+    def access(self) -> "rooms.SyncAccess":
         """API keys of this tenant, and the log of what was done to them and taken out of the memory."""
-        return SyncAccess(self._verbs.access, self._loop)
+        return rooms.SyncAccess(self._verbs.access, self._loop)
 
     @property
-    def vectors(self) -> SyncVectorUpkeep:
+    def vectors(self) -> "rooms.SyncVectorUpkeep":
         """The vector engine and its mirror, for whoever looks after them: status, rebuilding."""
-        return SyncVectorUpkeep(self._verbs.vectors, self._loop)
+        return rooms.SyncVectorUpkeep(self._verbs.vectors, self._loop)
 
     @property
-    def encryption(self) -> SyncEncryption:
+    def encryption(self) -> "rooms.SyncEncryption":
         """Encryption at rest, for whoever looks after it: which keys there are, and changing them."""
-        return SyncEncryption(self._verbs.encryption, self._loop)
+        return rooms.SyncEncryption(self._verbs.encryption, self._loop)
 
     @property
     def tenant(self) -> str:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Unpack
 
-from scrubjay.memories.workspace import Workspace
 from scrubjay.memories.workspace.capture import Capture
 from scrubjay.memories.workspace.storing import CompletionDetails
+from scrubjay.memories.workspace.verbs import Workspace
 from scrubjay.sync.forward import Blocking, forward
 
 

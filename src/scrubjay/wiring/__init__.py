@@ -1,18 +1,24 @@
 """Settings become a service, and an installation is looked after. The only room that names a concrete backend."""
 
-from scrubjay.wiring.installation import (
-    BackedUp,
-    Migrated,
-    Moved,
-    Restored,
-    back_up,
-    migrate_records,
-    move_stores,
-    restore_from,
-    schema_of,
-    versions_of,
-)
-from scrubjay.wiring.memory import configured, engine_name, look_at, open, open_async, utc_now, wire
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from scrubjay.wiring.memory import engine_name, look_at, open, open_async, utc_now, wire
+from scrubjay.wiring.models import configured
+
+if TYPE_CHECKING:
+    from scrubjay.wiring.installation import (
+        BackedUp,
+        Migrated,
+        Moved,
+        Restored,
+        back_up,
+        migrate_records,
+        move_stores,
+        restore_from,
+        schema_of,
+        versions_of,
+    )
 
 __all__ = [
     "BackedUp",
@@ -33,3 +39,27 @@ __all__ = [
     "versions_of",
     "wire",
 ]
+
+_OF_INSTALLATIONS: Final = frozenset(
+    {
+        "BackedUp",
+        "Migrated",
+        "Moved",
+        "Restored",
+        "back_up",
+        "migrate_records",
+        "move_stores",
+        "restore_from",
+        "schema_of",
+        "versions_of",
+    }
+)
+
+
+def __getattr__(name: str) -> object:
+    # Few commands look after an installation, and what they need takes a while to load.
+    if name not in _OF_INSTALLATIONS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module("scrubjay.wiring.installation"), name)
+    globals()[name] = value
+    return value

@@ -6,10 +6,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from sqlalchemy import Connection, Row, bindparam, delete, exists, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from scrubjay.backends.deltas import difference, restored
 from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.insert import insert_into
 from scrubjay.backends.sql.schema import blob_holders, blobs
 from scrubjay.errors import NotFound, StoreDamaged
 from scrubjay.model import Scope
@@ -159,10 +159,9 @@ def locked(connection: Connection, tenant: str, hashes: Iterable[str]) -> dict[s
 
 def store_new(connection: Connection, tenant: str, blob: Blob) -> int:
     """Store one that was not there, and return its number: also when another process was quicker."""
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
     way, body, base, depth = _smallest(connection, tenant, blob)
     row = {"tenant": tenant, "hash": blob.hash, "size": len(blob.content), "way": way, "body": body}
-    statement = dialect.insert(blobs).values(**row, base=base, depth=depth).on_conflict_do_nothing()
+    statement = insert_into(connection, blobs).values(**row, base=base, depth=depth).on_conflict_do_nothing()
     connection.execute(statement)
     return locked(connection, tenant, [blob.hash])[blob.hash]
 
@@ -184,10 +183,9 @@ def _smallest(connection: Connection, tenant: str, blob: Blob) -> tuple[str, byt
 
 def let_hold(connection: Connection, pairs: Iterable[tuple[int, UUID]]) -> None:
     """Let each of these blobs be held by the memory beside it."""
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
     rows = [{"blob": number, "owner": owner} for number, owner in pairs]
     if rows:
-        connection.execute(dialect.insert(blob_holders).on_conflict_do_nothing(), rows)
+        connection.execute(insert_into(connection, blob_holders).on_conflict_do_nothing(), rows)
 
 
 def contents_of(connection: Connection, rows: Iterable[Any]) -> dict[int, bytes]:

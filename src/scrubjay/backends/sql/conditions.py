@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, cast, false, func, literal, not_, or_, true
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.types import Numeric, Text
 
 from scrubjay.backends.sql.places import in_place
@@ -41,19 +40,18 @@ def conditions(filter: Filter, now: datetime, dialect: str, *, place: Condition 
     if filter.until is not None:
         parts.append(column.valid_from < filter.until)
     if not filter.history:
+        known_at, valid_at = filter.as_of.known_at, filter.as_of.valid_at
         parts += [
-            believed_at(filter.as_of.known_at or now, at_present=filter.as_of.known_at is None),
-            held_at(filter.as_of.valid_at or now),
+            column.superseded_at.is_(None) if known_at is None else believed_at(known_at),
+            holds(now) if valid_at is None else held_at(valid_at),
         ]
     parts += [_meets(filter_path.split("."), wanted, dialect) for filter_path, wanted in filter.data.items()]
     return and_(*parts)
 
 
-def believed_at(moment: datetime, *, at_present: bool) -> Condition:
-    """What we held to be so. The first part alone is what indexes know, and for the present it says nearly all."""
+def believed_at(moment: datetime) -> Condition:
+    """What we held to be so."""
     column = memories.c
-    if at_present:
-        return and_(or_(column.superseded_at.is_(None), column.superseded_at > moment), column.created_at <= moment)
     return and_(column.created_at <= moment, or_(column.superseded_at.is_(None), column.superseded_at > moment))
 
 
@@ -64,6 +62,16 @@ def held_at(moment: datetime) -> Condition:
         column.valid_from <= moment,
         or_(column.valid_to.is_(None), column.valid_to > moment),
         or_(column.expires_at.is_(None), column.expires_at > moment),
+    )
+
+
+def holds(now: datetime) -> Condition:
+    """What holds at present, which is not before it was told: `held_at` the later of the two."""
+    column = memories.c
+    return and_(
+        or_(column.valid_from <= now, column.valid_from <= column.created_at),
+        or_(column.valid_to.is_(None), and_(column.valid_to > now, column.valid_to > column.created_at)),
+        or_(column.expires_at.is_(None), and_(column.expires_at > now, column.expires_at > column.created_at)),
     )
 
 
@@ -122,17 +130,22 @@ class _PostgresValue:
     """The value at a path of `data`, in PostgreSQL. Every condition is true or false, never NULL."""
 
     def __init__(self, path: Sequence[str]) -> None:
-        value: ColumnElement[Any] = cast(memories.c.data, JSONB)
+        from sqlalchemy.dialects.postgresql import ARRAY, JSONB  # noqa: PLC0415 -- brings all drivers of PostgreSQL
+
+        self._jsonb = JSONB()
+        value: ColumnElement[Any] = cast(memories.c.data, self._jsonb)
         for name in path:
             # The operator takes a text for the name of a field, never for a place in a list.
             value = value.op("->")(cast(literal(name), Text))
-        self._json = func.coalesce(cast(value, JSONB), cast(literal("null"), JSONB))
+        self._json = func.coalesce(cast(value, self._jsonb), cast(literal("null"), self._jsonb))
         self._text = self._json.op("#>>", return_type=Text())(cast([], ARRAY(Text)))
         self._type = func.jsonb_typeof(self._json)
 
     def same(self, wanted: Json) -> Condition:
         """Whether it equals, in the same type."""
-        return self._json == cast(func.to_jsonb(_typed(wanted)), JSONB) if wanted is not None else self._type == "null"
+        if wanted is None:
+            return self._type == "null"
+        return self._json == cast(func.to_jsonb(_typed(wanted)), self._jsonb)
 
     def ordered(self, name: str, bound: str | float) -> Condition:
         """Whether it lies on that side of the bound, in the same type."""

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from sqlalchemy import Connection, Row, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.insert import insert_into
 from scrubjay.backends.sql.schema_encryption import data_keys
 from scrubjay.ports.encryption import WrappedKey
 
@@ -67,7 +67,6 @@ def all_keys(connection: Connection) -> tuple[WrappedKey, ...]:
 
 def add(connection: Connection, keys: Sequence[WrappedKey]) -> None:
     """Add these; a number that the tenant has already keeps the key that is there."""
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
     rows = [
         {
             "tenant": key.tenant,
@@ -79,7 +78,7 @@ def add(connection: Connection, keys: Sequence[WrappedKey]) -> None:
         for key in keys
     ]
     if rows:
-        connection.execute(dialect.insert(data_keys).on_conflict_do_nothing(), rows)
+        connection.execute(insert_into(connection, data_keys).on_conflict_do_nothing(), rows)
 
 
 def key_of(row: Row[Any]) -> WrappedKey:

@@ -48,13 +48,15 @@ class Database:
 
     def __init__(self, url: str, *, statement_seconds: float = STATEMENT_SECONDS) -> None:
         self.url = parsed(url)
+        self.dialect = self.url.get_backend_name()
+        self.name = self.url.set(drivername=self.dialect).render_as_string(hide_password=True)
+        """The URL without its password, for people."""
         self._patience: float | None = None
         self._watch: Watch | None = None
         self._breaker: Breaker | None = None
-        self.dialect = self.url.get_backend_name()
         if self.dialect == "sqlite":
             self._engine = sqlite_engine(self.url, synchronous="FULL")
-            self._reading = self._engine
+            self._reading = self._glancing = self._engine
             self._scribe: Scribe | None = Scribe(self._engine, name=self.name)
             self._readers: Readers | None = Readers(self._engine, name=self.name)
             self._threads = ThreadPoolExecutor(1, "scrubjay-sql")
@@ -62,6 +64,7 @@ class Database:
             self._engine = postgresql_engine(self.url, statement_seconds)
             # The same connections, but a transaction sees nothing that was committed after its first look.
             self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ")
+            self._glancing = self._engine.execution_options(isolation_level="AUTOCOMMIT")
             self._patience = 2 * statement_seconds
             self._watch = Watch(self._engine, seconds=connect_seconds(self.url), name=self.name)
             # One failure is enough: it has been tried again already, or has taken long.
@@ -82,11 +85,6 @@ class Database:
             return None
         files = (self.path, self.path.with_name(f"{self.path.name}-wal"))
         return sum(file.stat().st_size for file in files if file.exists())
-
-    @property
-    def name(self) -> str:
-        """The URL without its password, for people."""
-        return self.url.set(drivername=self.dialect).render_as_string(hide_password=True)
 
     @property
     def health(self) -> StoreHealth:
@@ -110,6 +108,15 @@ class Database:
             raise Closed
         with stage("store", store="records", operation="read"):
             return await self._readers.read(work)
+
+    async def glance(self, work: Callable[[Connection], T]) -> T:
+        """Like `read`, for one statement, or for several that need not see the same: on a server it is no transaction.
+
+        To begin and to end one are two round trips, and a recall makes few others.
+        """
+        if self._readers is None:
+            return await self._run(self._glancing, work, immediate=False)
+        return await self.read(work)
 
     async def together(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine that awaits nothing but reads of this database: all on one thread, and on one snapshot.
@@ -143,12 +150,15 @@ class Database:
         return await self._wrote(unhurried, alone=True)
 
     async def note(self, work: Callable[[Connection], T]) -> T:
-        """Like `write`, for what can be derived again: on SQLite it does not wait for the disk."""
+        """Like `write`, for what can be derived again: it does not wait for the disk.
+
+        It gets there before any later write does, so what is durable never rests on a note that was lost.
+        """
         return await self._wrote(work, durable=False)
 
     async def _wrote(self, work: Callable[[Connection], T], *, durable: bool = True, alone: bool = False) -> T:
         if self._scribe is None:
-            return await self._run(self._engine, work, immediate=True, patient=alone)
+            return await self._run(self._engine, work if durable else _unsynced(work), immediate=True, patient=alone)
         if self._shut:
             raise Closed
         with stage("store", store="records", operation="write"):
@@ -264,6 +274,16 @@ class Database:
     def _is_broken(self, error: StoreUnavailable) -> bool:
         """Whether the connection to a server broke, or there was none: a new one may do."""
         return self._breaker is not None and _is_outage(error)
+
+
+def _unsynced(work: Callable[[Connection], T]) -> Callable[[Connection], T]:
+    """The same on PostgreSQL, in a transaction that is committed before it is on the disk."""
+
+    def noted(connection: Connection) -> T:
+        connection.exec_driver_sql("SET LOCAL synchronous_commit = off")
+        return work(connection)
+
+    return noted
 
 
 def _finished(coroutine: Coroutine[Any, Any, T]) -> T:

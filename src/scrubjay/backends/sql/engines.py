@@ -1,5 +1,6 @@
 """The engines below a database: a SQLite file or a PostgreSQL server, set up as all that is promised needs them."""
 
+import math
 import random
 import sqlite3
 import time
@@ -7,12 +8,20 @@ from pathlib import Path
 from typing import Any, Final
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import ArgumentError, InvalidatePoolError, NoSuchModuleError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 from scrubjay.errors import Misconfigured, StoreUnavailable
 
 BUSY_MILLISECONDS: Final = 30_000
 """How long a SQLite writer waits for another process to finish before it gives up."""
+
+LOG_PAGES: Final = 4_000
+"""Pages that SQLite's log holds, about, before they are moved into the file, which waits for the disk twice more.
+
+One memory changes 17. As long as it has so few, whoever looks a page up finds it in the log at the first try.
+"""
 
 STATEMENT_SECONDS: Final = 30
 """How long PostgreSQL may take for one statement; a server that does not even say so is given up after twice that."""
@@ -23,6 +32,11 @@ CONNECT_SECONDS: Final = 5
 
 SILENT_SECONDS: Final = 15
 """How long a network may swallow everything before a connection counts as broken."""
+
+REST_SECONDS: Final = 1.0
+"""After how long a connection that nobody used is asked whether it still works."""
+
+_RESTS_SINCE: Final = "rests since"
 
 IDLE_SECONDS: Final = 60
 """How long a transaction may do nothing: a process that was stopped in the middle of one must not block the others."""
@@ -66,6 +80,7 @@ def sqlite_engine(url: URL, *, synchronous: str) -> Engine:
         cursor.execute("PRAGMA temp_store = MEMORY")
         cursor.execute("PRAGMA cache_size = -32000")
         cursor.execute("PRAGMA mmap_size = 268435456")
+        cursor.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
         cursor.close()
 
     @event.listens_for(engine, "begin")
@@ -114,11 +129,10 @@ def postgresql_engine(url: URL, statement_seconds: float) -> Engine:
     ours = " ".join(f"-c {name}={value}" for name, value in options.items())
     given = url.query.get("options", "")
     try:
-        return create_engine(
+        engine = create_engine(
             url.difference_update_query(["options"]),
             pool_size=8,
             max_overflow=0,
-            pool_pre_ping=True,
             pool_timeout=30,
             connect_args={
                 "connect_timeout": connect_seconds(url),
@@ -133,3 +147,25 @@ def postgresql_engine(url: URL, statement_seconds: float) -> Engine:
         )
     except ModuleNotFoundError as error:
         raise Misconfigured("PostgreSQL needs its driver: pip install 'scrubjay[postgres]'") from error
+    _ask_the_rested(engine)
+    return engine
+
+
+def _ask_the_rested(engine: Engine) -> None:
+    """Let a connection that nobody used for a while show first that it still works, and a new one take its place.
+
+    One that was in use just now is not asked, which would be one more round trip for every transaction: should it have
+    broken meanwhile, the transaction is started over.
+    """
+
+    @event.listens_for(engine, "checkin")
+    def let_go(_: object, record: ConnectionPoolEntry) -> None:
+        record.info[_RESTS_SINCE] = time.monotonic()
+
+    @event.listens_for(engine, "checkout")
+    def taken(connection: DBAPIConnection, record: ConnectionPoolEntry, _: object) -> None:
+        if time.monotonic() - record.info.get(_RESTS_SINCE, math.inf) > REST_SECONDS:
+            try:
+                engine.dialect.do_ping(connection)
+            except engine.dialect.loaded_dbapi.Error as error:
+                raise InvalidatePoolError from error

@@ -25,7 +25,7 @@ from scrubjay.backends.sql import texts, writing
 from scrubjay.backends.sql.answers import without_answers
 from scrubjay.backends.sql.conditions import conditions
 from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.places import admitted, among_places
+from scrubjay.backends.sql.places import admitted, among_places, each_in_place
 from scrubjay.backends.sql.rows import Reader, in_order, rows
 from scrubjay.backends.sql.schema import lineage, memories
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
@@ -64,7 +64,7 @@ class SqlRecords:
     async def get(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
         """Return those that a reader in the scope sees, in the order asked."""
         asked = list(dict.fromkeys(ids)) if len(ids) > _PAGE else ids
-        return await self._database.read(lambda connection: self._seen(connection, scope, asked))
+        return await self._database.glance(lambda connection: self._seen(connection, scope, asked))
 
     def _seen(self, connection: Connection, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
         found = [memory for page in _pages(ids) for memory in self._reader.by_ids(connection, page)]
@@ -170,15 +170,14 @@ class SqlRecords:
 
         return await self._database.read(work)
 
-    async def close(self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str) -> list[Memory]:
+    async def close(
+        self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str, seen: Memory | None = None
+    ) -> list[Memory]:
         """Stop believing those that the scope holds and that are believed."""
 
         def work(connection: Connection) -> list[Memory]:
-            held = [
-                memory
-                for memory in self._seen(connection, scope, ids)
-                if scope.holds(memory.scope) and memory.superseded_at is None
-            ]
+            held = [memory for memory in self._seen(connection, scope, ids) if scope.holds(memory.scope)]
+            held = [memory for memory in held if memory.superseded_at is None]
             closed: list[UUID] = []
             for page in _pages([memory.id for memory in held]):
                 closing = update(memories).where(_COLUMN.id.in_(page), _COLUMN.superseded_at.is_(None))
@@ -186,7 +185,7 @@ class SqlRecords:
                 # Only what this statement closed: on PostgreSQL somebody else may have been quicker since.
                 closed += connection.execute(closing.returning(_COLUMN.id)).scalars()
             texts.refresh(connection, [memory for memory in held if memory.id in set(closed)])
-            return in_order(self._seen(connection, scope, closed), ids)
+            return writing.as_seen(in_order(self._seen(connection, scope, closed), ids), seen)
 
         return await self._database.write(work)
 
@@ -197,6 +196,7 @@ class SqlRecords:
         *,
         importance: float | None = None,
         expires_at: datetime | None = None,
+        seen: Memory | None = None,
     ) -> Memory | None:
         """Change how one memory is kept, not what it says."""
         given: dict[str, Any] = {"importance": importance, "expires_at": expires_at}
@@ -207,7 +207,9 @@ class SqlRecords:
             if not held:
                 return None
             replace(held[0], **changes)  # A value checks itself: what it refuses is not stored.
-            connection.execute(update(memories).where(_COLUMN.id == id).values(**changes, generation=None))
+            adjusting = update(memories).where(_COLUMN.id == id, *(writing.unchanged(seen) if seen is not None else ()))
+            if connection.execute(adjusting.values(**changes, generation=None)).rowcount != 1:
+                raise writing.changed_meanwhile(id)
             return self._seen(connection, scope, [id])[0]
 
         return await self._database.write(work)
@@ -230,7 +232,7 @@ class SqlRecords:
 
     async def touch(self, scope: Scope, ids: Sequence[UUID], *, at: datetime) -> None:
         """Count one more use of each that a reader in the scope sees."""
-        places = _COLUMN.scope_id.in_(admitted(Filter(scope=scope)))
+        places = each_in_place(Filter(scope=scope))
 
         def work(connection: Connection) -> None:
             for page in _pages(ids):
@@ -241,7 +243,7 @@ class SqlRecords:
 
     async def derived(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
         """Return what was made from these, directly or through others, in the scope's tenant."""
-        in_tenant = _COLUMN.scope_id.in_(admitted(Filter(scope=Scope(tenant=scope.tenant))))
+        in_tenant = each_in_place(Filter(scope=Scope(tenant=scope.tenant)))
 
         def work(connection: Connection) -> list[UUID]:
             found: dict[UUID, None] = {}

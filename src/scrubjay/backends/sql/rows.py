@@ -114,11 +114,6 @@ class Reader:
         )
 
 
-def row_of(memory: Memory, *, seq: int, scope_id: int, fingerprint: bytes) -> dict[str, Any]:
-    """The row that holds this memory."""
-    return {"seq": seq, "id": memory.id, "scope_id": scope_id, "fingerprint": fingerprint, **values_of(memory)}
-
-
 def values_of(memory: Memory) -> dict[str, Any]:
     """The columns of its row that say what it says."""
     return {

@@ -1,6 +1,6 @@
 """The tables, once for both dialects. `migrations/` is how an existing database gets here; a test keeps them equal."""
 
-from typing import Final
+from typing import Any, Final
 
 from sqlalchemy import (
     DDL,
@@ -22,9 +22,11 @@ from sqlalchemy import (
     event,
     text,
 )
-from sqlalchemy.dialects.postgresql import TSVECTOR
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import CreateIndex
+from sqlalchemy.sql.compiler import DDLCompiler
 
-from scrubjay.backends.sql.types import Id, Instant, JsonObject
+from scrubjay.backends.sql.types import Id, Instant, JsonObject, Words
 
 HEAD: Final = "0008"
 """The newest migration. A test checks that Alembic agrees."""
@@ -41,6 +43,21 @@ metadata = MetaData(
 
 # SQLite counts rows only in an INTEGER primary key; PostgreSQL wants the room of a BIGINT.
 RowNumber = BigInteger().with_variant(Integer(), "sqlite")
+
+_WHERE: Final = "where"
+
+
+def _partial(name: str, *columns: Column[Any], where: str, unique: bool = False) -> None:
+    """Make an index of some rows only. To name PostgreSQL's option for it would load that dialect for everybody."""
+    Index(name, *columns, unique=unique, sqlite_where=text(where), info={_WHERE: where})
+
+
+@compiles(CreateIndex, "postgresql")
+def _create_index(create: CreateIndex, compiler: DDLCompiler, **more: Any) -> str:  # noqa: ANN401 -- SQLAlchemy's shape
+    where = create.element.info.get(_WHERE)
+    made: str = compiler.visit_create_index(create, **more)  # type: ignore[no-untyped-call]  # SQLAlchemy's own
+    return f"{made} WHERE {where}" if where else made
+
 
 scopes = Table(
     "scopes",
@@ -94,51 +111,14 @@ memories = Table(
 
 _OPEN: Final = "superseded_at IS NULL AND valid_to IS NULL"
 # One current value per key, and one memory for a thing said twice: the database keeps these, not the code.
-Index(
-    "uq_memories_open_key",
-    memories.c.scope_id,
-    memories.c.key,
-    unique=True,
-    sqlite_where=text(f"key IS NOT NULL AND {_OPEN}"),
-    postgresql_where=text(f"key IS NOT NULL AND {_OPEN}"),
-)
-Index(
-    "uq_memories_open_words",
-    memories.c.scope_id,
-    memories.c.fingerprint,
-    unique=True,
-    sqlite_where=text(_OPEN),
-    postgresql_where=text(_OPEN),
-)
+_partial("uq_memories_open_key", memories.c.scope_id, memories.c.key, where=f"key IS NOT NULL AND {_OPEN}", unique=True)
+_partial("uq_memories_open_words", memories.c.scope_id, memories.c.fingerprint, where=_OPEN, unique=True)
 Index("ix_memories_scope", memories.c.scope_id, memories.c.seq)
-Index(
-    "ix_memories_key",
-    memories.c.scope_id,
-    memories.c.key,
-    memories.c.seq,
-    sqlite_where=text("key IS NOT NULL"),
-    postgresql_where=text("key IS NOT NULL"),
-)
-Index(
-    "ix_memories_position",
-    memories.c.scope_id,
-    memories.c.position,
-    sqlite_where=text("position IS NOT NULL"),
-    postgresql_where=text("position IS NOT NULL"),
-)
+_partial("ix_memories_key", memories.c.scope_id, memories.c.key, memories.c.seq, where="key IS NOT NULL")
+_partial("ix_memories_position", memories.c.scope_id, memories.c.position, where="position IS NOT NULL")
 Index("ix_memories_generation", memories.c.generation, memories.c.seq)
-Index(
-    "ix_memories_expires_at",
-    memories.c.expires_at,
-    sqlite_where=text("expires_at IS NOT NULL AND superseded_at IS NULL"),
-    postgresql_where=text("expires_at IS NOT NULL AND superseded_at IS NULL"),
-)
-Index(
-    "ix_memories_superseded_by",
-    memories.c.superseded_by,
-    sqlite_where=text("superseded_by IS NOT NULL"),
-    postgresql_where=text("superseded_by IS NOT NULL"),
-)
+_partial("ix_memories_expires_at", memories.c.expires_at, where="expires_at IS NOT NULL AND superseded_at IS NULL")
+_partial("ix_memories_superseded_by", memories.c.superseded_by, where="superseded_by IS NOT NULL")
 
 lineage = Table(
     "lineage",
@@ -162,13 +142,7 @@ generations = Table(
     UniqueConstraint("provider", "model", "version", "dimensions", name="uq_generations_identity"),
     sqlite_autoincrement=True,
 )
-Index(
-    "uq_generations_active",
-    generations.c.state,
-    unique=True,
-    sqlite_where=text("state = 'active'"),
-    postgresql_where=text("state = 'active'"),
-)
+_partial("uq_generations_active", generations.c.state, where="state = 'active'", unique=True)
 
 vectors = Table(
     "vectors",
@@ -349,8 +323,7 @@ texts = Table(
     MetaData(),
     Column("seq", BigInteger, ForeignKey(memories.c.seq, ondelete="CASCADE"), primary_key=True, autoincrement=False),
     Column("body", Text, nullable=False),
-    Column("words", TSVECTOR, Computed(f"to_tsvector('{TEXT_CONFIGURATION}', body)", persisted=True), nullable=False),
-    Index("ix_texts_words", "words", postgresql_using="gin"),
+    Column("words", Words, Computed(f"to_tsvector('{TEXT_CONFIGURATION}', body)", persisted=True), nullable=False),
 )
 
 texts_postgresql: Final = (

@@ -55,9 +55,11 @@ class SqlTexts:
         self._counted = self._engine.Counted()
         self._counted_at = time.monotonic()
 
-    async def match(self, terms: Sequence[str], filter: Filter, *, now: datetime, limit: int) -> list[Match]:
+    async def match(
+        self, terms: Sequence[str], filter: Filter, *, now: datetime, limit: int, guess: bool = True
+    ) -> list[Match]:
         """Return the memories with any of the terms, best first."""
-        usable = [term for term in terms if any(letter.isalnum() for letter in term)]
+        usable = [term for term in terms if term.isalnum() or any(letter.isalnum() for letter in term)]
         if not usable:
             return []
         # Made anew now and then by whoever comes first: a store grows, and rare words become common ones.
@@ -67,7 +69,7 @@ class SqlTexts:
 
         def work(connection: Connection) -> list[Match]:
             found: list[Match] = self._engine.match(connection, usable, filter, now, limit, counted)
-            if len(found) >= min(FEW, limit):
+            if not guess or len(found) >= min(FEW, limit):
                 return found
             meant = self._meant(connection, usable, filter, now, found=bool(found))
             if meant:

@@ -44,11 +44,12 @@ _HAS_ANY: Final = text(
 
 def add(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> None:
     """Index these memories, given with their row number and their scope's."""
-    bodies = [(seq, _within_limit(" ".join(words_of_memory(memory)))) for seq, _, memory in indexed]
-    connection.execute(_ADD, [{"seq": seq, "body": body} for seq, body in bodies])
+    connection.execute(_ADD, [{"seq": seq, "body": body_of(memory)} for seq, _, memory in indexed])
 
 
-def _within_limit(body: str) -> str:
+def body_of(memory: Memory) -> str:
+    """The words of a memory, as they are indexed."""
+    body = " ".join(words_of_memory(memory))
     if len(body) * 4 <= BYTES or len(body.encode()) <= BYTES:
         return body
     once = " ".join(dict.fromkeys(body.split(" ")))
@@ -72,10 +73,7 @@ def match(
             seqs = _listed(connection, admitted.where(_HAS_ANY), {"words": _any_of(asked)})
         else:
             seqs = _listed(connection, admitted.order_by(memories.c.seq.desc()).limit(RANKED))
-    best = _ranked(connection, asked, among=seqs, in_all=in_all, limit=limit) if seqs else []
-    named = select(memories.c.seq, memories.c.id).where(memories.c.seq.in_([seq for seq, _ in best]))
-    ids = {seq: found for seq, found in connection.execute(named)} if best else {}  # noqa: C416 -- rows are not pairs to a type checker
-    return [Match(id=ids[seq], score=score) for seq, score in best]
+    return _ranked(connection, asked, among=seqs, in_all=in_all, limit=limit) if seqs else []
 
 
 def _listed(connection: Connection, numbers: Select[tuple[int]], given: dict[str, str] | None = None) -> list[int]:
@@ -86,11 +84,13 @@ def _listed(connection: Connection, numbers: Select[tuple[int]], given: dict[str
 
 def _ranked(
     connection: Connection, terms: Sequence[str], *, among: Sequence[int], in_all: int, limit: int
-) -> list[tuple[int, float]]:
-    """Those of these row numbers that have any of the terms, with their BM25 scores, best first."""
+) -> list[Match]:
+    """The memories of those of these row numbers that have any of the terms, with their BM25 scores, best first."""
     given: dict[str, object] = {f"term{place}": term for place, term in enumerate(terms)}
     given |= {"any": _any_of(terms), "among": among, "in_all": in_all, "limit": limit}
-    return [(seq, score) for seq, score in connection.exec_driver_sql(_statement(len(terms)), given)]
+    return [
+        Match(id=memory, score=score) for memory, score in connection.exec_driver_sql(_statement(len(terms)), given)
+    ]
 
 
 @cache
@@ -121,11 +121,14 @@ def _statement(terms: int) -> str:
             WHERE words @@ to_tsquery('{TEXT_CONFIGURATION}', %(any)s) AND seq = ANY(%(among)s::bigint[])
         ),
         ranked AS MATERIALIZED (SELECT seq, size, {often} FROM matched, asked),
-        counted AS MATERIALIZED (SELECT avg(size)::float8 AS usual, {rare} FROM ranked)
-        SELECT seq, ({score})::float8 AS score
-        FROM counted, ranked,
-            LATERAL (SELECT {_SATURATION} * ({1 - _LENGTH} + {_LENGTH} * size / usual) AS norm) AS length
-        ORDER BY score DESC, seq DESC LIMIT %(limit)s"""
+        counted AS MATERIALIZED (SELECT avg(size)::float8 AS usual, {rare} FROM ranked),
+        best AS MATERIALIZED (
+            SELECT seq, ({score})::float8 AS score
+            FROM counted, ranked,
+                LATERAL (SELECT {_SATURATION} * ({1 - _LENGTH} + {_LENGTH} * size / usual) AS norm) AS length
+            ORDER BY score DESC, seq DESC LIMIT %(limit)s
+        )
+        SELECT id, score FROM best JOIN memories USING (seq) ORDER BY score DESC, seq DESC"""
 
 
 def _any_of(terms: Sequence[str]) -> str:

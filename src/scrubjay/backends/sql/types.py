@@ -7,9 +7,8 @@ from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import BigInteger, DateTime, Dialect, LargeBinary, Text, Uuid
-from sqlalchemy.dialects.postgresql import JSON
-from sqlalchemy.types import TypeDecorator, TypeEngine
+from sqlalchemy import JSON, BigInteger, DateTime, Dialect, LargeBinary, Text, Uuid
+from sqlalchemy.types import TypeDecorator, TypeEngine, UserDefinedType
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
@@ -108,3 +107,13 @@ class JsonObject(TypeDecorator[Any]):
     def process_result_value(self, value: Any, dialect: Dialect) -> Any:  # noqa: ANN401, ARG002 -- any JSON; SQLAlchemy's shape
         """From the driver."""
         return json.loads(value) if isinstance(value, str) else value
+
+
+class Words(UserDefinedType[str]):
+    """What PostgreSQL keeps of a text for its search. SQLAlchemy's own comes with all drivers of PostgreSQL."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: Any) -> str:  # noqa: ANN401 -- SQLAlchemy's shape
+        """The column of the only dialect that has one."""
+        return "TSVECTOR"

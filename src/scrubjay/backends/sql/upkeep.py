@@ -19,10 +19,10 @@ from sqlalchemy import (
     true,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 
 from scrubjay.backends.sql import texts
 from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.insert import insert_into
 from scrubjay.backends.sql.places import interned, place_condition, scope_from
 from scrubjay.backends.sql.rows import BY_ID, Reader, in_order, rows, values_of
 from scrubjay.backends.sql.schema import memories, scopes, work_marks
@@ -278,8 +278,7 @@ def _stirred(connection: Connection, statement: Select[Any]) -> list[Stirred]:
 
 def _marked(connection: Connection, step: Step, scope: Scope, *, place: int, at: datetime | None = None) -> None:
     number = interned(connection, [scope])[scope]
-    kind = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    new = kind(work_marks).values(step=step, scope_id=number, place=place, at=at)
+    new = insert_into(connection, work_marks).values(step=step, scope_id=number, place=place, at=at)
     connection.execute(new.on_conflict_do_update(index_elements=["step", "scope_id"], set_={"place": place, "at": at}))
 
 

@@ -7,9 +7,9 @@ from typing import Any, Final, TypeVar
 from uuid import UUID
 
 from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.insert import insert_into
 from scrubjay.backends.sql.places import interned, place_condition, scope_from, stored
 from scrubjay.backends.sql.schema import scopes, working_messages, working_scratch, working_sessions
 from scrubjay.model import SCOPE_NAMES, Filter, Scope
@@ -314,8 +314,7 @@ def _opened(connection: Connection, scope: Scope, *, now: datetime, ttl: timedel
     if held is None:
         number = interned(connection, [scope])[scope]
         fresh = {"scope_id": number, "first": 0, "following": 0, "bytes": 0, "started_at": now, "expires_at": now + ttl}
-        kind = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-        connection.execute(kind(working_sessions).on_conflict_do_nothing(), fresh)
+        connection.execute(insert_into(connection, working_sessions).on_conflict_do_nothing(), fresh)
         row = connection.execute(_locked(connection, _BY_NUMBER), {"number": number}).one()
         held = _held(row)
     if held.is_over(now):
@@ -353,9 +352,8 @@ def _value(connection: Connection, number: int, name: str) -> Scratch | None:
 
 def put_scratch(connection: Connection, number: int, scratch: Scratch) -> None:
     """Store the value in place of the one with its name."""
-    kind = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
     row = {"version": scratch.version, "body": scratch_text(scratch)}
-    new = kind(working_scratch).values(scope_id=number, name=scratch.name, **row)
+    new = insert_into(connection, working_scratch).values(scope_id=number, name=scratch.name, **row)
     connection.execute(new.on_conflict_do_update(index_elements=[_SCRATCH.scope_id, _SCRATCH.name], set_=row))
 
 

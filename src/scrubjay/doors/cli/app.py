@@ -18,6 +18,9 @@ MOVE = "Carry"
 UPKEEP = "Look after"
 BEGIN = "Begin"
 
+_GARBAGE: Final = 50_000
+"""Objects that are made before Python looks for garbage among them."""
+
 # In the order in which the help shows them: commands first, then groups.
 _ENTRIES: Final = (
     Entry("demo", BEGIN, "demo", "demo"),
@@ -87,6 +90,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character of a memory shows a question mark, and the command goes on.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # both are text files here
+    # What a command allocates are mostly its imports, which stay: to look for garbage among them takes a tenth of it.
+    gc.set_threshold(_GARBAGE)
     try:
         app(prog_name="scrubjay")
     finally:

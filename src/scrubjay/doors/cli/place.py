@@ -1,15 +1,17 @@
 """Where a command works: the store that it opens, and the scope that it names there."""
 
+import logging
 import sys
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from scrubjay.doors.cli.verb import Options
+from scrubjay.logs import FIELDS
 from scrubjay.model import PLACE_NAMES, Where
 
 if TYPE_CHECKING:
@@ -78,18 +80,17 @@ class Place(House):
 
 def log_to_standard_error(least: str = "warning") -> None:
     """Let what the library says from this level on reach people as one line each, away from what a program reads."""
-    import structlog  # noqa: PLC0415 -- only commands that open a store can be warned
-
-    structlog.configure(
-        processors=[_as_line],
-        wrapper_class=structlog.make_filtering_bound_logger(least),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-        cache_logger_on_first_use=False,
-    )
+    said, lines = logging.getLogger("scrubjay"), _Lines(least.upper())
+    said.handlers = [lines]
+    if not said.isEnabledFor(lines.level):
+        said.setLevel(lines.level)
 
 
-def _as_line(_: object, level: str, event: MutableMapping[str, Any]) -> str:
-    said = event.pop("event", "")
-    details: Mapping[str, Any] = event
-    about = ", ".join(f"{name} {value}" for name, value in details.items())
-    return f"{level}: {said} ({about})" if about else f"{level}: {said}"
+class _Lines(logging.Handler):
+    """Writes an event and its details as a sentence would."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        fields: dict[str, object] = dict(getattr(record, FIELDS, None) or {"event": record.getMessage()})
+        said = f"{record.levelname.lower()}: {fields.pop('event', '')}"
+        about = ", ".join(f"{name} {value}" for name, value in fields.items())
+        sys.stderr.write(f"{said} ({about})\n" if about else f"{said}\n")

@@ -46,4 +46,6 @@ def log_as_json(level: str = "info") -> None:
     handler.setFormatter(JsonLines())
     logging.root.handlers = [handler]
     logging.root.setLevel(logging.WARNING)
-    logging.getLogger("scrubjay").setLevel(level.upper())
+    ours = logging.getLogger("scrubjay")
+    ours.setLevel(level.upper())
+    ours.handlers = []  # A command may have begun by writing lines for people.

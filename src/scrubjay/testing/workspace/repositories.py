@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from scrubjay.core import Core
-from scrubjay.memories.workspace import Workspace
+from scrubjay.memories.workspace.verbs import Workspace
 
 Jay: TypeAlias = Any
 """An open Scrubjay. This room does not know the service."""

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from scrubjay.core import Core
-from scrubjay.memories.workspace.code.checking import Checker
 from scrubjay.model import Filter, Memory, Scope
 from scrubjay.model.citations import CITED_FROM, CheckedCitation, citations_of
 from scrubjay.model.code import REPOSITORY_KIND
@@ -27,6 +26,8 @@ class WorkingTrees:
         cited = [citations_of(memory) for memory in memories]
         if not any(cited):
             return [() for _ in memories]
+        from scrubjay.memories.workspace.code.checking import Checker  # noqa: PLC0415 -- few memories cite a file
+
         repositories = await self._repositories(scope)
 
         def work() -> list[tuple[CheckedCitation, ...]]:
