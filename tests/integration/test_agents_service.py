@@ -31,6 +31,19 @@ async def test_an_agent_that_is_exported_and_imported_goes_on_elsewhere(jay, new
     assert (await elsewhere.agents.end_cycle("builder", **HOME)).index == 2
 
 
+async def test_what_only_says_where_an_agent_is_has_no_vectors(jay):
+    await an_agent(jay)
+    await a_cycle(jay, 1)
+    await jay.remember("A snapshot of the harbour", kind="snapshot", **HOME)
+    rows = await jay.list(limit=100, history=True, **HOME)
+    vectors = jay.parts.stores.vectors
+    kinds = {one.kind for one in rows if not await vectors.missing(1, [one.id])}
+    assert kinds == {"proposal", "result", "reflection", "snapshot"}
+    assert (await jay.stats()).pending == 0
+    words = await jay.recall("cycle", mode="words", kinds=["cycle"], **HOME)
+    assert [hit.memory.kind for hit in words] == ["cycle"]
+
+
 async def test_what_an_agent_did_is_not_tidied_away(jay, setup):
     await an_agent(jay)
     await a_cycle(jay, 1)

@@ -420,6 +420,18 @@ async def test_what_waited_for_the_model_is_indexed(setup, moody_embedder):
     assert (await jay.stats()).pending == 0
 
 
+async def test_what_is_made_of_a_session_is_nothing_to_distill(jay):
+    nobodys = {"user": None}
+    await talked(jay, **nobodys)
+    await jay.consolidate(steps=["drain", "distill"])
+    assert len(await jay.list(session="s-1", project="shop", limit=20)) > len(TALK), "it lies in the session itself"
+    assert (await jay.work.status()).undistilled == 0
+    assert (await jay.consolidate(steps="distill"))["distill"].done == 0
+    await talked(jay, TALK[:1], **nobodys)
+    done = await jay.consolidate(steps=["drain", "distill"])
+    assert done["distill"].counts["sessions"] == 1
+
+
 async def test_status_says_how_it_is_doing(jay, clock):
     await talked(jay)
     clock.advance(HOUR)

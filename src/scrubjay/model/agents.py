@@ -22,6 +22,7 @@ BOOKKEEPING_KINDS: Final = (AGENT_KIND, CYCLE_KIND, PROPOSAL_KIND, "snapshot")
 AGENT_KEY: Final = "agent"
 """What names an agent among the current memories of its scope; the scope has its name."""
 
+
 AgentStatus: TypeAlias = Literal["active", "archived", "forking"]
 """`forking` until all cycles of a fork are copied: forking again the same way completes it."""
 AGENT_STATUSES: Final[tuple[AgentStatus, ...]] = get_args(AgentStatus)

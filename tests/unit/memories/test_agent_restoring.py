@@ -197,6 +197,16 @@ def test_what_a_killed_restore_left_behind_goes(tmp_path):
     assert [file.path for file in look(tmp_path)] == ["a"]
 
 
+def test_what_was_to_become_a_folder_goes_with_the_next_one(tmp_path):
+    old, new = tmp_path / f"{STAGED}1-site", tmp_path / f"{STAGED}2-site"
+    for one in (old, new):
+        (one / "pages").mkdir(parents=True)
+    long_ago = old.stat().st_mtime - ABANDONED_SECONDS - 10
+    os.utime(old, (long_ago, long_ago))
+    restore(tmp_path / "site", [a_file("a")])
+    assert sorted(path.name for path in tmp_path.iterdir()) == [new.name, "site"], "another one may be at work"
+
+
 def test_a_folder_that_cannot_be_written_is_said(tmp_path):
     with pytest.raises(StoreUnavailable, match="cannot be written"):
         restore("/proc/nothing/here", [a_file("a")])

@@ -164,3 +164,49 @@ def test_dates_in_a_fact_are_resolved():
     assert [one.days for one in fact.dates] == ["2026-01-23"]
     assert fact.said_at == NOW
     assert fact.type is FactType.PROJECT_FACT
+
+
+@pytest.mark.parametrize(
+    ("talk", "key", "content"),
+    [
+        (
+            ["My favourite colour is blue.", "Actually no, it's green."],
+            "pref:favourite-colour",
+            "My favourite colour is green",
+        ),
+        (
+            ["My favourite colour is blue. Oops, wait, it's green!"],
+            "pref:favourite-colour",
+            "My favourite colour is green",
+        ),
+        (["I live in Oslo with my dog", "Sorry, I meant Bergen"], "fact:home", "I live in Bergen"),
+        (["My name is Tom", "No, wait, it’s Tim", "Scratch that: it is Kim"], "fact:name", "My name is Kim"),
+    ],
+)
+def test_a_correction_may_name_the_new_value_alone(talk, key, content):
+    [fact] = facts(*talk)
+    assert (fact.key, fact.content, fact.value) == (key, content, content.rpartition(" ")[2])
+    assert len(fact.sources) == len(talk)
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        ["No, it's fine."],
+        ["Actually, it's raining."],
+        ["Sorry, it's nothing."],
+        ["Actually no, it's green?"],
+        ["Wait, it's because the build is slow and nobody had the time to look at it"],
+        ["How are you?", "Actually no, it's green."],
+        ["Oops, it's not that"],
+    ],
+)
+def test_what_takes_nothing_back_corrects_nothing(after):
+    [fact] = facts("My favourite colour is blue.", *after)
+    assert fact.content == "My favourite colour is blue"
+
+
+def test_nobody_corrects_what_another_said():
+    talk = [said("My name is Tom", role=None, author="Tom"), said("No wait, it's Tim", role=None, author="Anna")]
+    [fact] = stated(talk, zone=UTC)
+    assert fact.content == "My name is Tom"

@@ -103,7 +103,9 @@ class Remembering(Resuming):
         degraded: dict[str, None] = {}
         for one in filters:
             asked = Query(text=query, filter=one, limit=limit)
-            ranked, missing = await rank(asked, stores=parts.stores, serving=parts.serving, now=parts.clock())
+            ranked, missing = await rank(
+                asked, stores=parts.stores, serving=parts.serving, now=parts.clock(), rereading=parts.rereading
+            )
             degraded |= dict.fromkeys(missing)
             for hit in ranked:
                 # A narrower place is another agent of the same name.

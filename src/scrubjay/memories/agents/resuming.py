@@ -5,7 +5,7 @@ from typing import Final, Unpack
 
 from scrubjay.memories.agents.cycling import Cycling
 from scrubjay.memories.agents.room import PAGE, Named
-from scrubjay.model import Filter, Memory, Scope
+from scrubjay.model import Filter, Json, Memory, Scope
 from scrubjay.model.agent_answers import CycleDiff, Happening, Resumption, changes_between
 from scrubjay.model.agent_files import SNAPSHOT_KIND, FileChanges, Snapshot
 from scrubjay.model.agents import (
@@ -27,8 +27,8 @@ from scrubjay.model.scope import OfAgent
 LIFE_KINDS: Final = (AGENT_KIND, CYCLE_KIND, PROPOSAL_KIND, SNAPSHOT_KIND, *RECORD_KINDS)
 """The kinds of rows that tell the life of an agent."""
 
-MOST_PENDING: Final = 200
-"""Results that are read for the files they name while there is no snapshot."""
+_WITH_FILES: Final[dict[str, Json]] = {"artifacts": {"exists": True}}
+"""What the results have that name files. Most name none, and a store need not hand these over."""
 
 
 class Resuming(Cycling):
@@ -72,13 +72,12 @@ class Resuming(Cycling):
     async def _pending(self, scope: Scope, snapshot: Snapshot | None) -> tuple[str, ...]:
         """The files that results name which were stored after the snapshot, in that order, each once.
 
-        Without a snapshot, those of the newest results: whoever never takes one is not made to read them all.
+        Without a snapshot, those of all results.
         """
-        if snapshot is not None:
-            rows = [one async for one in self._rows(scope, RESULT_KIND, order="oldest", after=snapshot.id)]
-        else:
-            rows = await self._newest_results(scope, MOST_PENDING)
-        return tuple(dict.fromkeys(path for memory in rows for path in ActionResult.of(memory).artifacts))
+        after = snapshot.id if snapshot is not None else None
+        rows = self._rows(scope, RESULT_KIND, order="oldest", after=after, data=_WITH_FILES)
+        paths = [path async for memory in rows for path in ActionResult.of(memory).artifacts]
+        return tuple(dict.fromkeys(paths))
 
     async def replay(self, agent: Named, **elsewhere: Unpack[OfAgent]) -> AsyncIterator[Happening]:
         """Stream all that happened in the life of an agent, in the order it happened. Needs no `await`.

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from scrubjay.core import Core
 from scrubjay.errors import InvalidInput, NotFound
-from scrubjay.model import Filter, Memory, Order, Scope, Where
+from scrubjay.model import Filter, Json, Memory, Order, Scope, Where
 from scrubjay.model.agent_answers import ActionStep
 from scrubjay.model.agent_files import SNAPSHOT_KIND, Snapshot
 from scrubjay.model.agents import (
@@ -76,9 +76,15 @@ class Room:
         return next((one for one in versions if one.scope == scope and one.superseded_at is None), None)
 
     async def _rows(
-        self, scope: Scope, kind: str, *, order: Order = "newest", after: UUID | None = None
+        self,
+        scope: Scope,
+        kind: str,
+        *,
+        order: Order = "newest",
+        after: UUID | None = None,
+        data: Mapping[str, Json] | None = None,
     ) -> AsyncIterator[Memory]:
-        """What is believed of one kind in exactly this scope, in the order it was stored.
+        """What is believed of one kind in exactly this scope, with such data, in the order it was stored.
 
         Clocks have no say in it: what a machine wrote whose clock is ahead has happened all the same.
         """
@@ -90,6 +96,7 @@ class Room:
             reach="holds",
             kinds=(kind,),
             key_prefix=prefix if kind == SNAPSHOT_KIND else None,
+            data=dict(data or {}),
             history=True,
         )
         while True:

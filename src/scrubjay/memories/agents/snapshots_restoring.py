@@ -57,10 +57,11 @@ class Placing:
         with self._written():
             if not os.path.lexists(self.target):
                 self.target.parent.mkdir(parents=True, exist_ok=True)
+                self._sweep_beside()
                 self._work = self.target.with_name(f"{self._staged}-{self.target.name[:100]}")
                 self._work.mkdir(0o755)
             self._root = os.open(self._work, _FOLDERS)
-            self._sweep()
+            _sweep(self._root)
             os.mkdir(self._staged, 0o700, dir_fd=self._root)
             self._staging = os.open(self._staged, _FOLDERS | NO_LINKS, dir_fd=self._root)
             check_distinct([file.path for file in self._files], folds=self._folds())
@@ -155,6 +156,13 @@ class Placing:
         finally:
             os.close(opened)
 
+    def _sweep_beside(self) -> None:
+        beside = os.open(self.target.parent, _FOLDERS)
+        try:
+            _sweep(beside)
+        finally:
+            os.close(beside)
+
     def _folds(self) -> bool:
         """Whether the disk takes two names for one that differ in their case only."""
         os.close(os.open("case", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=self._staging))
@@ -163,13 +171,14 @@ class Placing:
         finally:
             os.unlink("case", dir_fd=self._staging)
 
-    def _sweep(self) -> None:
-        """Delete what a restore that was killed left behind in the folder."""
-        long_ago = time.time() - ABANDONED_SECONDS
-        for name in os.listdir(self._root):  # noqa: PTH208 -- of what was opened, and not of a path
-            status = _status(name, self._root) if name.startswith(STAGED) else None
-            if status is not None and status.st_mtime < long_ago:
-                shutil.rmtree(name, dir_fd=self._root, ignore_errors=True)
+
+def _sweep(folder: int) -> None:
+    """Delete what restores that were killed left behind: in the folder, or beside one that was to appear."""
+    long_ago = time.time() - ABANDONED_SECONDS
+    for name in os.listdir(folder):
+        status = _status(name, folder) if name.startswith(STAGED) else None
+        if status is not None and status.st_mtime < long_ago:
+            shutil.rmtree(name, dir_fd=folder, ignore_errors=True)
 
 
 def check_distinct(paths: Sequence[str], *, folds: bool) -> None:

@@ -4,9 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import tzinfo
-from typing import Final
+from typing import Final, TypeAlias
 from uuid import UUID
 
+from scrubjay.memories.distill.correcting import corrected
 from scrubjay.memories.distill.dates import dates_of
 from scrubjay.memories.distill.keys import slug
 from scrubjay.memories.distill.rules import RULES, Rule
@@ -75,6 +76,10 @@ _CORRECTING: Final = re.compile(
 )
 
 
+_Stated: TypeAlias = tuple[CandidateFact, Rule]
+"""What was stated, and the rule that found it."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Clause:
     """The part of a sentence that states something, and where in it what is stated begins."""
@@ -93,7 +98,13 @@ def stated(memories: Sequence[Memory], *, zone: tzinfo) -> list[CandidateFact]:
     Where several people talk, what one says of themselves is named after them: nobody's name replaces another's.
     """
     spoken = [memory for memory in memories if is_spoken(memory)]
-    found = [(fact, memory) for memory in spoken for fact in _of_memory(memory, zone=zone)]
+    found: list[tuple[CandidateFact, Memory]] = []
+    last: dict[str | None, _Stated | None] = {}
+    for memory in spoken:
+        here = list(_of_memory(memory, last.get(memory.author), zone=zone))
+        found += [(fact, memory) for fact, _ in here]
+        # What somebody corrects is what they said last.
+        last[memory.author] = here[-1] if here else None
     are_several = len({memory.author for memory in spoken}) > 1
     return [named_apart(fact, memory) if are_several else fact for fact, memory in found]
 
@@ -117,8 +128,13 @@ def _own_sentences(text: str) -> Iterator[str]:
             yield text[span.start : min(span.stop, own)]
 
 
-def _of_memory(memory: Memory, *, zone: tzinfo) -> Iterator[CandidateFact]:
+def _of_memory(memory: Memory, before: _Stated | None, *, zone: tzinfo) -> Iterator[_Stated]:
+    """What the memory states, each with its rule; `before` is what its author stated last, in the message before."""
     for sentence in _own_sentences(memory.content):
+        if before is not None and (fact := corrected(*before, sentence, memory, zone=zone)) is not None:
+            before = fact, before[1]
+            yield before
+            continue
         quoted = [one.span() for one in _QUOTES.finditer(sentence)]
         taken: list[_Clause] = []
         for rule in RULES:
@@ -126,7 +142,8 @@ def _of_memory(memory: Memory, *, zone: tzinfo) -> Iterator[CandidateFact]:
                 clause = _clause(match, sentence, quoted)
                 if _states(rule, clause, sentence, quoted) and not any(map(clause.overlaps, taken)):
                     taken.append(clause)
-                    yield _fact(rule, match, clause, sentence, memory, zone=zone)
+                    before = _fact(rule, match, clause, sentence, memory, zone=zone), rule
+                    yield before
 
 
 def _clause(match: re.Match[str], sentence: str, quoted: Sequence[tuple[int, int]]) -> _Clause:

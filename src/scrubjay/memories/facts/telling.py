@@ -59,6 +59,8 @@ class FactDetails(TypedDict, total=False):
     valid_from: datetime | None
     valid_to: datetime | None
     expires_at: datetime | None
+    encrypt: bool
+    """Store it encrypted, whatever SCRUBJAY_ENCRYPT says."""
 
 
 class FactTold(FactDetails, Where, total=False):

@@ -4,6 +4,7 @@ import pytest
 
 from scrubjay.errors import NotFound
 from scrubjay.testing.agents.driving import HOME, Jay, a_cycle, an_agent, told_of
+from scrubjay.write.prepare import Telling
 
 
 class Resuming:
@@ -34,6 +35,21 @@ class Resuming:
         there = await agents.resume("builder", **HOME)
         assert (there.last, there.cycle, there.state, there.next_index) == (ended, None, {"read": True}, 3)
         assert str(there) == "builder is between cycles: cycle 3 is next"
+
+    async def test_what_waits_for_a_snapshot_is_told_however_long_ago_it_was_made(self, jay: Jay) -> None:
+        await an_agent(jay)
+        await a_cycle(jay, 1)
+        many: list[Telling] = [
+            {
+                "content": f"Cycle 1 step {step} succeeded",
+                "kind": "result",
+                "key": f"result:1:{step}",
+                "data": {"cycle": 1, "step": step, "outcome": "succeeded"},
+            }
+            for step in range(2, 300)
+        ]
+        await jay.remember_many(many, agent="builder", **HOME)
+        assert (await jay.agents.resume("builder", **HOME)).pending == ("page-1.md",)
 
     async def test_the_last_complete_cycle_is_found_behind_those_that_failed(self, jay: Jay) -> None:
         await an_agent(jay)
