@@ -52,6 +52,14 @@ async def test_it_does_not_depend_on_how_many_are_wanted(jay):
     assert (len(cut), cut.confidence) == (0, asked.confidence)
 
 
+async def test_the_closest_of_few_need_not_be_as_close(jay):
+    await jay.remember("Deploys happen on Friday", user="bob")
+    await jay.remember_many([f"Shelf {place} has {place} tins" for place in range(30)], user="anna")
+    alone, among_many = [await jay.recall("deploys on zebras", user=user) for user in ("bob", "anna")]
+    assert alone[0].similarity == pytest.approx(among_many[0].similarity, abs=1e-3)
+    assert alone.confidence > among_many.confidence + 0.1
+
+
 async def test_it_is_not_known_without_meaning(jay, model, setup):
     assert (await jay.recall("deploys", mode="words")).confidence is None
     assert (await jay.recall("", user="anna")).confidence is None, "the newest answer no question"
