@@ -1,6 +1,7 @@
 """The core verbs, each a few lines over the write path, the read path and the stores. Every memory is made of these."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, TypeAlias, Unpack, cast
 from uuid import UUID
 
@@ -33,10 +34,10 @@ from scrubjay.read.context import context, shape_of
 from scrubjay.read.narrow import Narrow, filter_of, places
 from scrubjay.read.recall import recall
 from scrubjay.write.audit import audited
-from scrubjay.write.forget import forget, meant, purge_scope
+from scrubjay.write.forget import FORGOTTEN, forget, meant, purge_scope
 from scrubjay.write.forget import purge as purge_everywhere
 from scrubjay.write.lines import Lines
-from scrubjay.write.prepare import Changes, Telling, Tellings, Told
+from scrubjay.write.prepare import Changes, Telling, Tellings, Told, is_said
 from scrubjay.write.redact import reason_of
 from scrubjay.write.transfer import export_lines, import_lines
 
@@ -61,7 +62,8 @@ class Core:
 
     async def remember(self, content: str, **told: Unpack[Told]) -> Remembered:
         """Remember one thing. Saying it again changes nothing; a new value for a key replaces the old one."""
-        return (await self.remember_many([cast("Telling", {**told, "content": content})]))[0]
+        scope = self.scoped({}, named=False)
+        return (await self.parts.writer.remember([cast("Telling", {**told, "content": content})], scope))[0]
 
     async def remember_many(
         self, items: Tellings, *, progress: Callable[[int], None] | None = None, **where: Unpack[Where]
@@ -72,16 +74,22 @@ class Core:
         return await self.parts.writer.remember(list(items), scope, progress=progress)
 
     async def update(self, id: Id, **changes: Unpack[Changes]) -> Remembered:
-        """Correct a memory. What it says becomes a new version; importance and expiry are changed in place."""
+        """Correct a memory. What it says becomes a new version; importance and expiry are changed in place.
+
+        Raises Conflict when somebody else changes it at the same moment.
+        """
         scope = self.scoped(places(changes))
         given: dict[str, Any] = {name: value for name, value in changes.items() if name not in PLACE_NAMES}
         if not given or not given.keys() <= Changes.__annotations__.keys():
             known = ", ".join(sorted(Changes.__annotations__.keys() - set(PLACE_NAMES)))
             raise InvalidInput(f"update got {', '.join(given) or 'nothing'}: give one or more of {known}")
         old = await self._held(scope, id_of(id, self.tenant))
+        given = {name: value for name, value in given.items() if not is_said(old, name, value)}
+        if not given:
+            return Remembered(memory=old, outcome="unchanged")
         if given.keys() <= {"importance", "expires_at"}:
             return await self._adjusted(old, given)
-        return await self.parts.writer.correct(old, cast("Telling", given))
+        return await self.parts.writer.correct(self.caller.seen or old, cast("Telling", given))
 
     async def _held(self, scope: Scope, id: UUID) -> Memory:
         found = await self.parts.stores.records.get(scope, [id])
@@ -96,7 +104,9 @@ class Core:
         importance, expires_at = given.get("importance"), in_utc("expires_at", given.get("expires_at"))
         if importance is not None:
             check_fraction("importance", importance)
-        memory = await self.parts.stores.records.adjust(old.scope, old.id, importance=importance, expires_at=expires_at)
+        memory = await self.parts.stores.records.adjust(
+            old.scope, old.id, importance=importance, expires_at=expires_at, seen=self.caller.seen
+        )
         if memory is None:
             raise NotFound(f"memory {old.id} has just been purged")
         await (self.parts.index.add([memory]) if expires_at is None else self.parts.index.renew([memory]))
@@ -119,7 +129,7 @@ class Core:
         """
         scope = self.scoped(where)
         if [id is not None, key is not None, everything].count(True) != 1:
-            raise InvalidInput("say what to forget: an id, a key, or everything=True, and just one of them")
+            raise InvalidInput("say what to forget: an id, a key, or everything, and just one of them")
         check_flag("purge", purge)
         because = reason_of(reason, self.parts.redactor)
         parts, named = self.parts, self._named(id) if id is not None else None
@@ -128,6 +138,10 @@ class Core:
         if not ids and not (whole and await parts.working.sessions(scope, now=at, limit=1)):
             raise NotFound(f"there is nothing to forget in {scope}: {key or id or 'it is empty'}")
         stores, index, events, works = parts.stores, parts.index, parts.events, parts.works
+        seen = self.caller.seen
+        if purge and seen is not None and seen.superseded_at is None:
+            # Closed first, if it is what was seen: who changes it now is refused, and not purged with it unseen.
+            await stores.records.close(scope, [seen.id], at=at, because=FORGOTTEN, seen=seen)
         await audited(parts.access, self.caller, scope, ids, purge=purge, at=at)
         if whole:
             return await purge_scope(
@@ -135,7 +149,7 @@ class Core:
             )
         if purge:
             return await purge_everywhere(scope, ids, stores=stores, index=index, events=events, at=at)
-        return await forget(scope, ids, stores=stores, index=index, events=events, at=at, because=because)
+        return await forget(scope, ids, stores=stores, index=index, events=events, at=at, because=because, seen=seen)
 
     def _named(self, id: Id | Ids) -> "list[UUID]":
         if isinstance(id, str | UUID):
@@ -170,7 +184,14 @@ class Core:
             explain=explain,
         )
         parts = self.parts
-        hits = await recall(asked, stores=parts.stores, serving=parts.serving, now=parts.clock(), trees=self._trees())
+        hits = await recall(
+            asked,
+            stores=parts.stores,
+            serving=parts.serving,
+            now=parts.clock(),
+            rereading=parts.rereading,
+            trees=self._trees(),
+        )
         if touch:
             self.parts.uses.count(asked.filter.scope, [hit.memory.id for hit in hits])
         return hits
@@ -196,6 +217,7 @@ class Core:
             shape_from(budget, sections, as_),
             stores=self.parts.stores,
             serving=self.parts.serving,
+            rereading=self.parts.rereading,
             working=self.parts.working if self.parts.working_source != "records" else None,
             tokens=self.parts.tokens(),
             now=self.parts.clock(),
@@ -339,6 +361,8 @@ class Core:
         """The scope that these keywords name, inside the caller's bounds. Raises Closed when the memory is."""
         if not self.parts.is_open.is_set():
             raise Closed
+        if not where and not self.caller.bounds:
+            return _whole(self._tenant)
         return scope_of(self.tenant, self.caller.bounds.within(where, named=named))
 
     def filtered(self, narrow: Narrow, reach: Reach) -> Filter:
@@ -349,3 +373,9 @@ class Core:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.parts.names.get('records', '')} tenant={self.tenant!r}>"
+
+
+@lru_cache(maxsize=1_000)
+def _whole(tenant: str) -> Scope:
+    """The scope of all that is a tenant's. Most verbs begin with it."""
+    return Scope(tenant=tenant)

@@ -31,8 +31,8 @@ class Timeless(MemoryStore):
 
 
 class Overlooking(MemoryStore):
-    async def match(self, terms, filter, *, now, limit):
-        return await super().match(terms[:1], filter, now=now, limit=limit)
+    async def match(self, terms, filter, **asked):
+        return await super().match(terms[:1], filter, **asked)
 
 
 class Crowded(MemoryStore):

@@ -133,6 +133,16 @@ async def test_what_replaces_something_encrypted_is_encrypted(tmp_path):
     assert leaked(stored_in_files(tmp_path)) == ["geranium4"]
 
 
+async def test_one_fact_alone_is_encrypted(tmp_path):
+    async with memory(tmp_path, encrypt="none") as jay:
+        for told in ({"key": "spare"}, {}):
+            stored = await jay.facts.store("The spare key is under geranium1", encrypt=True, **told)
+            assert stored.fact.memory.encrypted
+        kept = await jay.facts.store_user_preference("anna", "plants", "Prefers geranium2", encrypt=True)
+        assert (await jay.facts.get_by_id(kept.id, user="anna")).content == "Prefers geranium2"
+    assert leaked(stored_in_files(tmp_path)) == []
+
+
 async def test_the_rules_of_memory_hold(tmp_path):
     async with memory(tmp_path) as jay:
         first = await jay.remember("The port is 80", key="port", data={"n": 80, "of": {"a": "shop"}}, user="anna")

@@ -202,6 +202,35 @@ async def test_only_the_newest_version_inside_the_scope_can_be_changed(jay):
         await jay.update(told.id, colour="blue", user="anna")
 
 
+async def test_what_changes_nothing_makes_no_version(jay, clock):
+    told = (await jay.remember("Deploys on Friday", data={"on": True}, importance=0.5)).memory
+    clock.advance(HOUR)
+    same = await jay.update(told.id, content="Deploys on Friday", data={"on": True}, valid_from=told.valid_from)
+    assert (same.outcome, same.memory.id) == ("unchanged", told.id)
+    kept = await jay.update(told.id, content="Deploys on Friday", importance=0.9)
+    assert (kept.memory.id, kept.memory.importance) == (told.id, 0.9)
+    assert len(await jay.history(told.id)) == 1
+    changed = await jay.update(told.id, data={"on": 1})
+    assert (changed.outcome, changed.memory.data) == ("superseded", {"on": 1})
+
+
+async def test_what_is_told_again_before_it_expires_is_kept_longer(jay, clock):
+    many = [{"content": "Anna is away", "expires_at": clock.now + HOUR}, {"content": "Bob is here", "key": "bob"}]
+    first, _ = await jay.remember_many(many)
+    for _ in range(3):
+        clock.advance(HOUR / 2)
+        again, other = await jay.remember_many([{**many[0], "expires_at": clock.now + HOUR}, many[1]])
+        assert (again.outcome, again.memory.id, other.outcome) == ("unchanged", first.memory.id, "unchanged")
+        assert again.memory.expires_at == clock.now + HOUR
+    assert (await jay.recall("Anna is away"))[0].memory.id == again.id, "although it would have expired by now"
+    shorter = await jay.remember("Anna is away", expires_at=clock.now + HOUR / 2)
+    assert shorter.memory.expires_at == clock.now + HOUR
+    clock.advance(2 * HOUR)
+    assert await jay.count() == 1
+    anew = await jay.remember("Anna is away", expires_at=clock.now + HOUR)
+    assert (anew.outcome, len(await jay.history(anew.memory.id))) == ("superseded", 2)
+
+
 async def test_of_two_corrections_at_once_one_is_told_that_it_came_late(jay):
     told = await jay.remember("Deploys on Friday")
     done = await asyncio.gather(

@@ -107,6 +107,32 @@ async def test_a_recall_goes_to_the_file_once(tmp_path):
         assert calls.reads == 1
 
 
+class Computing(ToyEmbedder):
+    """A model that lets others work for a moment, though for less than a search by words takes."""
+
+    async def embed(self, texts, *, question=False):
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return await super().embed(texts, question=question)
+
+
+async def test_meaning_does_not_wait_for_words_that_take_longer_than_the_model(tmp_path):
+    said = [f"The {name} sings {how}" for name in ("canary", "finch", "wren") for how in ("early", "late", "alone")]
+    found = {}
+    for name, model in (("at once", ToyEmbedder()), ("computed", Computing())):
+        async with wire(read_settings(home=tmp_path / name, background=False), embedder=model) as jay:
+            await jay.remember_many(said, user="anna")
+            calls = Calls()
+            stop = watch(calls)
+            hits = await jay.recall("who sings early?", user="anna", explain=True)
+            stop()
+            found[name] = [(hit.memory.content, hit.score, hit.signals) for hit in hits]
+            # Words, meaning and the rest, each by itself, or all of it together.
+            assert calls.reads == (1 if name == "at once" else 3)
+    assert [one[0] for one in found["computed"]] == [one[0] for one in found["at once"]]
+    assert [one[2].keys() for one in found["computed"]] == [one[2].keys() for one in found["at once"]]
+
+
 async def test_a_recall_sees_what_another_program_just_wrote(tmp_path):
     async with (
         scrubjay.open_async(tmp_path, embedder="none", background=False) as one,
@@ -115,3 +141,13 @@ async def test_a_recall_sees_what_another_program_just_wrote(tmp_path):
         for name in ("canary", "finch"):
             await one.remember(f"The {name} sings")
             assert [hit.memory.content for hit in await another.recall(name)] == [f"The {name} sings"]
+
+
+async def test_a_place_that_is_added_later_is_searched_by_those_who_asked_before(tmp_path):
+    async with scrubjay.open_async(tmp_path, embedder="none") as jay:
+        await jay.remember("The harbour crane is yellow", user="anna")
+        for user in ("bert", "carl"):
+            assert not await jay.recall("harbour", user=user)
+            told = await jay.remember("The harbour crane is green", user=user)
+            assert [hit.memory.id for hit in await jay.recall("harbour", user=user)] == [told.id]
+            assert len(await jay.recall("harbour")) >= 2

@@ -13,6 +13,7 @@ from scrubjay.model import AsOf, Filter, Query, Scope, Trust, id_of, new_id, sco
 from scrubjay.model.checks import in_utc, shown
 from scrubjay.model.query import meets, value_at
 from scrubjay.testing import NOW, a_memory, a_scope
+from scrubjay.testing.values import DAY
 
 HOUR = timedelta(hours=1)
 
@@ -69,11 +70,16 @@ def test_the_fingerprint_is_about_what_is_said():
 
 
 def test_states_in_time():
-    memory = a_memory(valid_to=NOW + HOUR, expires_at=NOW + 2 * HOUR)
+    memory = a_memory(created_at=NOW - DAY, valid_from=NOW, valid_to=NOW + HOUR, expires_at=NOW + 2 * HOUR)
     assert [memory.state(NOW + step * HOUR) for step in (-1, 0, 1, 2)] == ["future", "current", "past", "expired"]
     assert memory.closed(NOW, because="x").state(NOW) == "forgotten"
     assert memory.closed(NOW, because="x", by=uuid4()).state(NOW) == "superseded"
     assert memory.closed(NOW + HOUR, because="x").believed_at(NOW)
+    ahead = a_memory(created_at=NOW + DAY, valid_from=NOW + DAY)
+    assert ahead.state(NOW) == "current", "it is there, so it was told before now"
+    assert ahead.closed(NOW + DAY, because="x").state(NOW) == "forgotten"
+    assert replace(ahead, valid_from=NOW + 2 * DAY).state(NOW) == "future"
+    assert replace(ahead, valid_from=NOW, valid_to=NOW + DAY).holds(NOW) is False
 
 
 def test_values_print_well():
@@ -157,9 +163,11 @@ def test_a_filter_asks_for_all_of_it():
     for name, value in {"kinds": ("rule",), "key": "a", "key_prefix": "b", "data": {"n": 2}}.items():
         assert not Filter(**here, **{**matching, name: value}).matches(memory, NOW)
     assert not Filter(scope=a_scope("bob")).matches(memory, NOW)
-    assert not Filter(**here).matches(memory, NOW - HOUR)
-    assert Filter(**here, history=True).matches(memory, NOW - HOUR)
-    assert Filter(**here, as_of=AsOf(known_at=NOW, valid_at=NOW)).matches(memory, NOW - HOUR)
+    future = replace(memory, valid_from=NOW + HOUR)
+    assert not Filter(**here).matches(future, NOW)
+    assert Filter(**here, history=True).matches(future, NOW)
+    assert Filter(**here, as_of=AsOf(known_at=NOW, valid_at=NOW + HOUR)).matches(future, NOW)
+    assert not Filter(**here, as_of=AsOf(known_at=NOW - HOUR)).matches(memory, NOW)
     assert Filter(**here).is_plain
     assert not Filter(**here, key="k").is_plain
 

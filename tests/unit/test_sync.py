@@ -20,7 +20,7 @@ from scrubjay.memories.facts import Facts
 from scrubjay.memories.patterns import Patterns
 from scrubjay.memories.tasks import Tasks
 from scrubjay.memories.working import WorkingMemory
-from scrubjay.memories.workspace import Workspace
+from scrubjay.memories.workspace.verbs import Workspace
 from scrubjay.service import Scrubjay
 from scrubjay.settings import read_settings
 from scrubjay.sync import SyncScrubjay

@@ -17,7 +17,7 @@ from scrubjay.model.checks import Json
 from scrubjay.model.facts import BoostedFact, Fact, FactConflict, FactContext, FactType, Level, StoredFact
 from scrubjay.model.finding import Finding
 from scrubjay.model.health import Health, HealthState, StoreHealth, StoreState
-from scrubjay.model.ids import id_of, new_id
+from scrubjay.model.ids import id_of, new_id, new_ids
 from scrubjay.model.memory import DEFAULT_KIND, EVENT_KINDS, STANDING_KINDS, Memory, Trust
 from scrubjay.model.query import AsOf, Filter, Mode, Order, Query, Reach
 from scrubjay.model.scope import DEFAULT_TENANT, PLACE_NAMES, SCOPE_NAMES, Scope, Where, scope_of
@@ -65,5 +65,6 @@ __all__ = [
     "Where",
     "id_of",
     "new_id",
+    "new_ids",
     "scope_of",
 ]

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from scrubjay.errors import Forbidden, InvalidInput
 from scrubjay.model.checks import check_moment, check_name, check_several, shown
+from scrubjay.model.memory import Memory
 from scrubjay.model.scope import Scope
 
 Right: TypeAlias = Literal["read", "write", "admin"]
@@ -195,6 +196,8 @@ class Caller:
     bounds: Bounds = field(default_factory=Bounds)
     request: str = ""
     """The id of the HTTP request, if it is one."""
+    seen: Memory | None = None
+    """The memory that the caller is about to change, as it was read: changed only if nobody else did since."""
 
     @property
     def is_here(self) -> bool:

@@ -63,7 +63,7 @@ def check_kind(value: str) -> None:
 
 def check_content(value: str, field: str = "content") -> None:
     """Some text, within the cap, that every store can hold."""
-    if not isinstance(value, str) or not value.strip():
+    if not isinstance(value, str) or not value or value.isspace():
         raise InvalidInput(f"{field} is {shown(value)}: give it some text to remember")
     if len(value) > (SEALED_LIMIT if is_sealed(value) else CONTENT_LIMIT):
         raise InvalidInput(f"{field} has {len(value):,} characters: split it into parts of at most {CONTENT_LIMIT:,}")
@@ -74,6 +74,8 @@ def check_storable(field: str, value: str) -> None:
     """Text that every database can hold."""
     if "\x00" in value:
         raise InvalidInput(f"{field} holds a NUL character: remove it, databases cannot store it")
+    if value.isascii():
+        return
     try:
         value.encode()
     except UnicodeEncodeError as error:

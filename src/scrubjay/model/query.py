@@ -114,12 +114,18 @@ class Filter:
             and memory.importance >= self.least_importance
             and (self.since is None or memory.valid_from >= self.since)
             and (self.until is None or memory.valid_from < self.until)
-            and (
-                self.history
-                or (memory.believed_at(self.as_of.known_at or now) and memory.held_at(self.as_of.valid_at or now))
-            )
+            and (self.history or (self._is_believed(memory) and self._holds(memory, now)))
             and all(meets(value_at(memory.data, path), wanted) for path, wanted in self.data.items())
         )
+
+    def _is_believed(self, memory: Memory) -> bool:
+        # At present, all that is stored and not closed: clocks of others may be ahead, and nobody tells of tomorrow.
+        known_at = self.as_of.known_at
+        return memory.superseded_at is None if known_at is None else memory.believed_at(known_at)
+
+    def _holds(self, memory: Memory, now: datetime) -> bool:
+        valid_at = self.as_of.valid_at
+        return memory.holds(now) if valid_at is None else memory.held_at(valid_at)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

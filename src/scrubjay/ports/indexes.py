@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, runtime_checkable
 from uuid import UUID
 
@@ -19,7 +19,7 @@ WORDS_ONLY: Final = -1
 """The mark of a memory that is to be found by its words only: it has no vectors, and does not wait for any."""
 
 SILENT: Final = -2
-"""The mark of a memory of a quiet kind: it never has vectors, whatever is configured."""
+"""The mark of a memory of a quiet kind, or of the bookkeeping of agents: it never has vectors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,15 +86,22 @@ class Match(NamedTuple):
 class Texts(Protocol):
     """Search by words, best first. Derived from the records."""
 
-    async def match(self, terms: Sequence[str], filter: Filter, *, now: datetime, limit: int) -> list[Match]:
+    async def match(
+        self, terms: Sequence[str], filter: Filter, *, now: datetime, limit: int, guess: bool = True
+    ) -> list[Match]:
         """Return the memories with any of the terms that the filter admits. Rare terms, and more of them, count more.
 
         Terms are words as `model.words.terms_of` gives them; inflected forms of English words match each other. When
-        hardly anything is found, a term that nobody wrote may be taken for the nearest word that somebody did.
+        hardly anything is found, a term that nobody wrote may be taken for the nearest word that somebody did, unless
+        no `guess` is wanted.
         """
 
     async def rebuild(self) -> int:
         """Build the index again from the records; return how many memories are in it."""
+
+
+BEGINNING: Final = datetime(1970, 1, 1, tzinfo=UTC)
+"""Before any moment at which a search is asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +112,9 @@ class Entry:
     scope: Scope
     kind: str
     live: bool
-    """Whether it is believed and open to default searches; the others only answer questions about the past."""
+    """Whether it is believed and had not ended when it was told; the others only answer questions about the past."""
     since: datetime
+    """From when on it holds: for what held when it was told `BEGINNING`, since clocks differ and it has begun."""
     until: datetime | None
     """When it stops holding: the earlier of `valid_to` and `expires_at`."""
     spans: tuple[tuple[int, int], ...]
@@ -116,19 +124,26 @@ class Entry:
     @classmethod
     def of(cls, memory: Memory, spans: tuple[tuple[int, int], ...], vectors: "Matrix") -> "Entry":
         """The entry of a memory that is cut like this."""
-        until = memory.valid_to
-        if until is None or (memory.expires_at is not None and memory.expires_at < until):
-            until = memory.expires_at
+        live, since, until = stretch_of(memory)
         return cls(
             id=memory.id,
             scope=memory.scope,
             kind=memory.kind,
-            live=memory.superseded_at is None,
-            since=memory.valid_from,
+            live=live,
+            since=since,
             until=until,
             spans=spans,
             vectors=vectors,
         )
+
+
+def stretch_of(memory: Memory) -> tuple[bool, datetime, datetime | None]:
+    """What `live`, `since` and `until` are of the entry of a memory."""
+    until = memory.valid_to
+    if until is None or (memory.expires_at is not None and memory.expires_at < until):
+        until = memory.expires_at
+    live = memory.superseded_at is None and (until is None or until > memory.created_at)
+    return live, memory.valid_from if memory.valid_from > memory.created_at else BEGINNING, until
 
 
 class Vectors(Protocol):

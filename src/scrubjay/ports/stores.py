@@ -1,7 +1,7 @@
 """What one memory is made of."""
 
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -10,7 +10,7 @@ from scrubjay.ports.blobs import Blobs
 from scrubjay.ports.encryption import Vault
 from scrubjay.ports.indexes import Generations, Texts, Vectors
 from scrubjay.ports.joint import Joint
-from scrubjay.ports.models import Embedder
+from scrubjay.ports.models import Calibrated, Embedder
 from scrubjay.ports.records import Records
 
 T = TypeVar("T")
@@ -29,6 +29,11 @@ class Serving:
     """Whether the engine has the vectors of all that was indexed; False while it is being filled again."""
     is_fallback: bool = False
     """Whether it stands in for the configured model, which cannot answer; it has vectors of a part of the memories."""
+    scale: Calibrated | None = field(init=False, repr=False, compare=False)
+    """The model again, if it knows what its similarities mean. Looked at once: every recall wants to know."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", self.embedder if isinstance(self.embedder, Calibrated) else None)
 
 
 class Together(Protocol):

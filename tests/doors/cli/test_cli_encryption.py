@@ -43,6 +43,14 @@ def test_keys_are_exchanged_from_the_command_line(run, key, home, monkeypatch):
     assert b"In plain" not in (home / "scrubjay.db").read_bytes()
 
 
+def test_a_fact_is_encrypted_when_asked_for(run, key, home):
+    del key
+    run("facts", "set", "fact:code", "Under the geranium", "--encrypt")
+    assert run("keys", "status", "--json").json["plain"] == 0
+    assert run("facts", "get", "fact:code", "--json").json["content"] == "Under the geranium"
+    assert b"geranium" not in (home / "scrubjay.db").read_bytes()
+
+
 def test_a_missing_key_is_one_line_that_names_it(run, key, monkeypatch):
     run("remember", "In secret", "--encrypt")
     [master] = run("keys", "status", "--json").json["masters"]

@@ -107,6 +107,12 @@ def told(jay, compared: Compared, repository: Path):
     yield step("forget what?", jay.forget)
     yield step("purge", lambda: jay.forget([OWN_ID], purge=True, user="anna"))
 
+    for name in (".", "..", "a/../b", "..."):
+        yield step(f"named {name}", lambda name=name: jay.remember(f"Named {name}", id=name))
+        yield step(f"get {name}", lambda name=name: jay.get(name))
+        yield step(f"history of {name}", lambda name=name: jay.history(name))
+        yield step(f"forget {name}", lambda name=name: jay.forget(name))
+
     facts = jay.facts
     port = facts.store("The shop listens on port 8080", type=FactType.PROJECT_FACT, key="fact:port", project="shop")
     yield "store", compared.of(port)

@@ -1,12 +1,16 @@
 """ETag, If-None-Match and If-Match: nothing is sent twice, and nothing is overwritten unseen."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
 from keyed import service
 
 from scrubjay.doors.http.conditional import etag_of
+from scrubjay.errors import Conflict
+from scrubjay.settings import read_settings
 from scrubjay.testing import a_memory
+from scrubjay.wiring import wire
 
 
 @pytest.fixture
@@ -78,3 +82,32 @@ def test_the_mark_is_of_what_is_said_and_kept():
     assert etag_of(memory) == etag_of(same)
     for change in ({"content": "Prefers spaces"}, {"importance": 0.9}, {"data": {}}, {"key": "pref:indent"}):
         assert etag_of(replace(memory, **change)) != etag_of(memory)
+
+
+@pytest.mark.parametrize("change", [{"importance": 0.1}, {"content": "Prefers both"}, None])
+async def test_of_several_who_saw_the_same_version_one_changes_it(client, memory, change):
+    path = f"/v1/memory/{memory['id']}"
+    seen = {"if-match": client.get(path).headers["etag"]}
+
+    def write(place: int) -> int:
+        if change is None:
+            return client.delete(path, headers=seen, params={"purge": place % 2 == 0}).status_code
+        given = change if "importance" not in change else {"importance": 0.1 + place / 100}
+        return client.patch(path, json=given, headers=seen).status_code
+
+    answers = await asyncio.gather(*(asyncio.to_thread(write, place) for place in range(6)))
+    assert sorted(answers) == [200, 412, 412, 412, 412, 412]
+
+
+async def test_what_was_read_before_another_changed_it_is_not_overwritten(tmp_path):
+    async with wire(read_settings(home=tmp_path, embedder="none", background=False)) as jay:
+        seen = (await jay.remember("Prefers tabs", importance=0.5)).memory
+        late = jay.for_caller(replace(jay.caller, seen=seen))
+        await jay.update(seen.id, importance=0.9)
+        for changed in (late.update(seen.id, importance=0.1), late.update(seen.id, content="Prefers both")):
+            with pytest.raises(Conflict, match="was changed or deleted meanwhile"):
+                await changed
+        for purge in (False, True):
+            with pytest.raises(Conflict, match="was changed or deleted meanwhile"):
+                await late.forget(seen.id, purge=purge)
+        assert (await jay.get(seen.id)).importance == 0.9

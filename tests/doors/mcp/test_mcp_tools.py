@@ -172,7 +172,7 @@ async def test_a_server_elsewhere_reads_no_files(tmp_path):
         ("remember", {"content": ["x"]}, "content is ['x']: input should be a valid string"),
         ("recall", {"query": "x", "limit": 0}, "limit is 0: use a whole number from 1 to 1,000"),
         ("context", {"query": "x", "sections": ["none"]}, "sections.0 is 'none': input should be"),
-        ("forget", {}, "say what to forget: an id, a key"),
+        ("forget", {}, "say what to forget: an id or a key, and just one of them"),
         ("forget", {"id": "x", "purge": True}, "there is nothing to forget in user=anna project=shop"),
         ("history", {"key": "none"}, "there is no memory none in user=anna project=shop"),
     ],

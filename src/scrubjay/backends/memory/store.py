@@ -123,9 +123,13 @@ class MemoryStore(MemoryGenerations):
             if (memory.scope, memory.position) in places and memory.superseded_at is None and scope.sees(memory.scope)
         ]
 
-    async def close(self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str) -> list[Memory]:
+    async def close(
+        self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str, seen: Memory | None = None
+    ) -> list[Memory]:
         """Stop believing those that the scope holds and that are believed; return them as they now are, as asked."""
         believed = [memory for memory in self._held(scope, ids) if memory.superseded_at is None]
+        if seen is not None:
+            _check_unchanged(next((memory for memory in believed if memory.id == seen.id), None), seen)
         return [self._put(memory.closed(at, because=because)) for memory in believed]
 
     async def adjust(
@@ -135,9 +139,12 @@ class MemoryStore(MemoryGenerations):
         *,
         importance: float | None = None,
         expires_at: datetime | None = None,
+        seen: Memory | None = None,
     ) -> Memory | None:
         """Change how one memory is kept, not what it says; None when the scope does not hold it. Clears its mark."""
         for memory in self._held(scope, [id]):
+            if seen is not None:
+                _check_unchanged(memory, seen)
             return self._put(
                 replace(
                     memory,
@@ -234,7 +241,15 @@ class MemoryStore(MemoryGenerations):
 
     # Texts
 
-    async def match(self, terms: Sequence[str], filter: Filter, *, now: datetime, limit: int) -> list[Match]:
+    async def match(
+        self,
+        terms: Sequence[str],
+        filter: Filter,
+        *,
+        now: datetime,
+        limit: int,
+        guess: bool = True,  # noqa: ARG002 -- it never guesses
+    ) -> list[Match]:
         """Return the memories with any of the terms that the filter admits. Rare terms, and more of them, count more.
 
         How rare a term is, is counted among the admitted ones only: other people's memories change nothing.
@@ -271,8 +286,7 @@ class MemoryStore(MemoryGenerations):
     def _apply(self, decision: Decision, before: _Before) -> Decision:
         for closed in decision.closes:
             stored = self._memories.get(closed.id)
-            if stored is None or stored.superseded_at is not None:
-                raise Conflict(f"memory {closed.id} was changed or deleted meanwhile: read it again, then decide")
+            _check_unchanged(stored, closed)
             before.append((closed.id, stored))
             self._put(closed)
         for opened in decision.opens:
@@ -338,6 +352,12 @@ class MemoryStore(MemoryGenerations):
         self._positions.get(memory.scope, {}).pop(memory.id, None)
         for slot in _slots(memory):
             self._believed.get(slot, {}).pop(memory.id, None)
+
+
+def _check_unchanged(stored: Memory | None, seen: Memory) -> None:
+    """Raise Conflict unless what is stored is believed, and kept as it was seen."""
+    if stored is None or stored.superseded_at is not None or not stored.is_kept_as(seen):
+        raise Conflict(f"memory {seen.id} was changed or deleted meanwhile: read it again, then decide")
 
 
 def _slots(memory: Memory) -> Iterator[_Slot]:

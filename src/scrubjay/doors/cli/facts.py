@@ -59,6 +59,7 @@ class Telling(Options):
     valid_to: Annotated[
         datetime | None, typer.Option(parser=moment_ago, metavar="WHEN", help="Until when it held.")
     ] = None
+    encrypt: Annotated[bool, typer.Option("--encrypt", help="Store it encrypted. A key has to be configured.")] = False
 
     def said(self) -> dict[str, Any]:
         """Those that were given, as the verb takes them."""
@@ -74,6 +75,7 @@ class Telling(Options):
             "expires_at": self.expires,
             "valid_from": self.valid_from,
             "valid_to": self.valid_to,
+            "encrypt": self.encrypt or None,
         }
         return {name: value for name, value in given.items() if value is not None}
 

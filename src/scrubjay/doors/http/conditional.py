@@ -5,18 +5,21 @@ async def get(jay: Jay, id: Id, place: Where, conditions: Conditions, response: 
     conditions.show(memory, response)                 # ETag; 304 when If-None-Match has it
 
 async def update(jay: WriteJay, id: Id, place: Where, changes: …, conditions: Conditions, response: Response) -> …:
-    await conditions.demand(jay, id, place.where())   # 412 unless If-Match has what is stored
-    done = await jay.update(…)
+    async with conditions.demanded(jay, id, place.where()) as jay:   # 412 unless If-Match has what is stored
+        done = await jay.update(…)                    # also when somebody changes it before this does
     conditions.show(done.memory, response)            # the ETag of what is stored now
 """
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from hashlib import blake2b
 from typing import Annotated, Final, TypeAlias
 
 from fastapi import Depends, Header, Request, Response
 
-from scrubjay.errors import NotFound, PreconditionFailed
+from scrubjay.errors import Conflict, NotFound, PreconditionFailed
 from scrubjay.model import Memory, Where
 from scrubjay.model.portable import to_json
 from scrubjay.service import Scrubjay
@@ -53,18 +56,32 @@ class Wanted:
             raise NotModified(etag)
         response.headers["ETag"] = etag
 
-    async def demand(self, jay: Scrubjay, id: str, where: Where) -> None:
-        """Raise PreconditionFailed unless what is stored is what If-Match names. Without it, nothing is asked for."""
+    @asynccontextmanager
+    async def demanded(self, jay: Scrubjay, id: str, where: Where) -> AsyncIterator[Scrubjay]:
+        """The same memory, which changes only the version that If-Match names. Without it, nothing is asked for.
+
+        Raises PreconditionFailed when another one is stored, or is by the time of the change.
+        """
         if self._match is None:
+            yield jay
             return
+        seen = await self._stored(self._match, jay, id, where)
+        try:
+            yield jay if self._match.strip() == "*" else jay.for_caller(replace(jay.caller, seen=seen))
+        except (Conflict, NotFound):
+            await self._stored(self._match, jay, id, where)
+            raise  # It is what If-Match names, so something else is in the way.
+
+    async def _stored(self, match: str, jay: Scrubjay, id: str, where: Where) -> Memory:
         try:
             memory = await jay.get(id, **where)
         except NotFound as error:
-            raise PreconditionFailed(f"If-Match is {self._match[:80]}, but {error}") from error
-        if not _names(self._match, etag_of(memory), weakly=False):
+            raise PreconditionFailed(f"If-Match is {match[:80]}, but {error}") from error
+        if not _names(match, etag_of(memory), weakly=False):
             raise PreconditionFailed(
-                f"If-Match is {self._match[:80]}, but memory {id} is {etag_of(memory)} now: read it again, then decide"
+                f"If-Match is {match[:80]}, but memory {id} is {etag_of(memory)} now: read it again, then decide"
             )
+        return memory
 
 
 def _names(given: str, etag: str, *, weakly: bool) -> bool:

@@ -107,6 +107,8 @@ async def forget(caller: Caller, told: asked.Forget) -> answered.Forgotten:
     It stays in the history unless `purge` deletes it for good. To change a value, `remember` it anew under its key
     instead.
     """
+    if (told.id is None) == (told.key is None):
+        raise InvalidInput("say what to forget: an id or a key, and just one of them")
     receipt = await caller.jay.forget(told.id, key=told.key, purge=told.purge, reason=told.reason, **caller.where)
     return answered.Forgotten.of(receipt)
 

@@ -218,12 +218,16 @@ class FilteringSuite:
             a_memory("future", valid_from=NOW + MICROSECOND),
             a_memory("expired", expires_at=NOW),
             a_memory("expires in a moment", expires_at=NOW + MICROSECOND),
-            a_memory("told later", created_at=NOW + MICROSECOND, valid_from=NOW),
+            a_memory("told by a clock ahead", created_at=NOW + HOUR, valid_from=NOW + HOUR),
+            a_memory("told by it of later", created_at=NOW + HOUR, valid_from=NOW + HOUR + MICROSECOND),
             a_memory("forgotten"),
+            a_memory("forgotten by a clock ahead"),
         )
-        stored[7:] = await store.close(a_scope(), [stored[7].id], at=NOW, because="forgotten")
+        for place, at in ((8, NOW), (9, NOW + HOUR)):
+            stored[place : place + 1] = await store.close(a_scope(), [stored[place].id], at=at, because="forgotten")
         here = Filter(scope=a_scope())
-        assert await answers(store, here, stored) == ["current", "ends in a moment", "expires in a moment"]
+        expected = ["current", "ends in a moment", "expires in a moment", "told by a clock ahead"]
+        assert await answers(store, here, stored) == expected
         everything = Filter(scope=a_scope(), history=True)
         assert await answers(store, everything, stored) == [memory.content for memory in stored]
 

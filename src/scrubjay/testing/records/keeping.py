@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from scrubjay.errors import InvalidInput
-from scrubjay.model import Filter, Scope, new_id
-from scrubjay.ports import SILENT, WORDS_ONLY, Records
+from scrubjay.errors import Conflict, InvalidInput
+from scrubjay.model import AsOf, Filter, Scope, new_id
+from scrubjay.ports import SILENT, WORDS_ONLY, Decision, Records
 from scrubjay.testing.values import DAY, HOUR, NOW, a_memory, a_scope, all_rows, replace_by_key, some_memories, told
 
 HERE = Filter(scope=a_scope())
@@ -25,7 +25,8 @@ class KeepingSuite:
         assert await store.get(a_scope(), [stored[2].id, stored[0].id]) == closed
         found = await store.find(HERE, now=NOW + HOUR, limit=9, order="oldest")
         assert [memory.id for memory in found] == [stored[1].id, stored[3].id]
-        assert len(await store.find(HERE, now=NOW, limit=9)) == 4, "until then it was believed"
+        until_then = Filter(scope=a_scope(), as_of=AsOf(known_at=NOW))
+        assert len(await store.find(until_then, now=NOW + HOUR, limit=9)) == 4, "until then it was believed"
 
     async def test_close_leaves_alone_what_is_closed(self, store: Records) -> None:
         [stored] = await told(store, a_memory())
@@ -75,6 +76,31 @@ class KeepingSuite:
         assert await store.adjust(a_scope(), wider.id, importance=0.9) is None
         assert await store.adjust(a_scope(), new_id(), importance=0.9) is None
         assert await store.get(Scope(), [wider.id]) == [wider]
+
+    async def test_what_was_changed_since_it_was_seen_is_left_alone(self, store: Records) -> None:
+        seen, other = await told(store, *some_memories(2, importance=0.5))
+        stored = await store.adjust(a_scope(), seen.id, importance=0.9, seen=seen)
+        assert stored is not None
+        new = a_memory("Another")
+        correcting = Decision(
+            outcome="stored", memory=new, closes=(seen.closed(NOW, because="corrected", by=new.id),), opens=(new,)
+        )
+        for changing in (
+            store.adjust(a_scope(), seen.id, expires_at=NOW + DAY, seen=seen),
+            store.close(a_scope(), [other.id, seen.id], at=NOW, because="x", seen=seen),
+            store.write([new], lambda *_: correcting),
+        ):
+            with pytest.raises(Conflict, match="was changed or deleted meanwhile"):
+                await changing
+        assert await store.get(a_scope(), [seen.id, other.id, new.id]) == [stored, other]
+        [closed] = await store.close(a_scope(), [seen.id], at=NOW, because="x", seen=stored)
+        for late in (
+            store.adjust(a_scope(), seen.id, importance=0.1, seen=stored),
+            store.close(a_scope(), [seen.id], at=NOW, because="y", seen=stored),
+        ):
+            with pytest.raises(Conflict, match="was changed or deleted meanwhile"):
+                await late
+        assert await store.get(a_scope(), [seen.id]) == [closed]
 
     async def test_boost_adds_within_bounds_and_clears_the_mark(self, store: Records) -> None:
         one, other = await told(store, *some_memories(2, importance=0.5))

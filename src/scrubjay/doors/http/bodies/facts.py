@@ -52,6 +52,7 @@ class Details(Body):
     valid_from: Moment | None = Field(default=None, description="Since when it holds in the world; now, if left out.")
     valid_to: Moment | None = Field(default=None, description="Until when it holds.")
     expires_at: Moment | None = Field(default=None, description="From when on it is not wanted any more.")
+    encrypt: bool = Field(default=False, description="Store it encrypted; the server has to have a key.")
 
 
 class FactTelling(Details, Place):

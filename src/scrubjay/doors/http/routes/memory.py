@@ -143,8 +143,8 @@ async def update(
     jay: WriteJay, id: Id, place: Where, changes: bodies.Changes, conditions: Conditions, response: Response
 ) -> object:
     """Correct it. What it says becomes a new version with an id of its own; importance and expiry change in place."""
-    await conditions.demand(jay, id, place.where())
-    done = await jay.update(id, **changes.keywords(), **place.keywords())
+    async with conditions.demanded(jay, id, place.where()) as demanding:
+        done = await demanding.update(id, **changes.keywords(), **place.keywords())
     conditions.show(done.memory, response)
     return done
 
@@ -152,8 +152,8 @@ async def update(
 @by_id.delete("/{id:path}", "forget", summary="Forget one memory")
 async def forget(jay: WriteJay, id: Id, how: Annotated[Forgetting, Query()], conditions: Conditions) -> object:
     """Close it, so that the past stays answerable; with `purge`, delete it for good. What was made from it goes too."""
-    await conditions.demand(jay, id, how.where())
-    return await jay.forget(id, **how.keywords())
+    async with conditions.demanded(jay, id, how.where()) as demanding:
+        return await demanding.forget(id, **how.keywords())
 
 
 @consolidation.post("", "consolidate", summary="Turn sessions into knowledge")
