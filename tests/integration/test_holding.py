@@ -63,14 +63,6 @@ async def cancelled_while_it_is_indexed(work, embedder):
         await doing
 
 
-async def test_a_snapshot_keeps_its_files(jay, embedder, folder, tmp_path):
-    await jay.agents.create("writer")
-    await cancelled_while_it_is_indexed(jay.agents.snapshot("writer", folder), embedder)
-    assert len(await jay.agents.snapshots("writer")) == 1
-    await jay.agents.restore("writer", tmp_path / "new")
-    assert (tmp_path / "new" / "a.txt").read_text() == LONG
-
-
 async def test_an_item_of_a_transcript_keeps_its_files(jay, embedder):
     transcript = Transcript(jay, user="anna", session="s")
     item = {"role": "user", "content": LONG}
