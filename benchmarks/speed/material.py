@@ -90,7 +90,11 @@ class Material:
         return self.folder / f"block-{block:05}.npy"
 
     def ask(self, smallest: int, asked: Asked, folder: Path) -> None:
-        """Write questions for both widths, each cut out of a text that even the smallest store holds."""
+        """Write questions for both widths, each cut out of a text that even the smallest store holds.
+
+        And whose vector is its own: where it is another's, meaning could only mislead.
+        """
+        smallest = min(smallest, REAL * BLOCK)
         blocks = range(1, 2 + (smallest - 1) // BLOCK)
         texts = [text for block in blocks for text in json.loads(self._texts(block).read_text("utf-8"))][:smallest]
         many = asked.many + asked.warm

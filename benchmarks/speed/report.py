@@ -11,7 +11,7 @@ from rich.table import Table
 from systems import ALONE, FLOOR, STORES, SYSTEMS
 
 NOTE = "note"
-PATHS = re.compile(r"(?<!\S)/\S+")
+PATHS = re.compile(r"(?<![^\s(])/\S+")
 Seen = dict[str, Any]
 BEGIN, END = "<!-- measured: written by benchmarks/speed/run.py -->", "<!-- measured, end -->"
 
