@@ -10,8 +10,9 @@
 Names are loaded when they are first used, so that importing the package costs next to nothing.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
+
+from scrubjay.lazily import loading
 
 if TYPE_CHECKING:
     from scrubjay.adapters.hybrid import AsyncHybridMemoryService, HybridMemoryService
@@ -203,7 +204,7 @@ _ROOMS: Final = {
     "sync": ("SyncScrubjay",),
     "wiring": ("open", "open_async"),
 }
-_ROOM_OF: Final = {name: room for room, names in _ROOMS.items() for name in names}
+_HOMES: Final = {name: f"{__name__}.{room}" for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "ActionProposal",
@@ -341,14 +342,7 @@ __all__ = [
     "open_async",
 ]
 
-
-def __getattr__(name: str) -> object:
-    room = _ROOM_OF.get(name)
-    if room is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{room}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = loading(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-INNER = ("errors", "logs", "model", "ports")
+INNER = ("errors", "lazily", "logs", "model", "ports")
 CORE = (*INNER, "write", "read", "core", "access", "memories", "jobs", "service")
 
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "errors": (),
+    "lazily": (),
     "logs": (),
     "model": ("errors",),
     "ports": ("errors", "model"),

@@ -1,7 +1,8 @@
 """What runs by itself, and the verbs of whoever looks after it. Each is loaded when it is first used."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
+
+from scrubjay.lazily import loading
 
 if TYPE_CHECKING:
     from scrubjay.jobs.checkup import Checkup
@@ -18,11 +19,4 @@ _ROOMS: Final = {
     "Work": "work",
 }
 
-
-def __getattr__(name: str) -> object:
-    room = _ROOMS.get(name)
-    if room is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{room}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = loading(__name__, {name: f"{__name__}.{room}" for name, room in _ROOMS.items()})

@@ -1,7 +1,8 @@
 """What each kind of memory adds, in the service's own verbs. Each is loaded when it is first used."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
+
+from scrubjay.lazily import loading
 
 if TYPE_CHECKING:
     from scrubjay.memories.agents import Agents
@@ -24,11 +25,4 @@ _ROOMS: Final = {
     "Workspace": "workspace.verbs",
 }
 
-
-def __getattr__(name: str) -> object:
-    room = _ROOMS.get(name)
-    if room is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"{__name__}.{room}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = loading(__name__, {name: f"{__name__}.{room}" for name, room in _ROOMS.items()})

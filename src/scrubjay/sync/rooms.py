@@ -1,7 +1,8 @@
 """Each of the memories without `await`, loaded when it is first used."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Final
+
+from scrubjay.lazily import loading
 
 if TYPE_CHECKING:
     from scrubjay.sync.access import SyncAccess
@@ -44,11 +45,4 @@ _ROOMS: Final = {
     "SyncWorkspace": "workspace",
 }
 
-
-def __getattr__(name: str) -> object:
-    room = _ROOMS.get(name)
-    if room is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module(f"scrubjay.sync.{room}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = loading(__name__, {name: f"scrubjay.sync.{room}" for name, room in _ROOMS.items()})

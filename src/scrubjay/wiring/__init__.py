@@ -1,8 +1,8 @@
 """Settings become a service, and an installation is looked after. The only room that names a concrete backend."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
+from scrubjay.lazily import loading
 from scrubjay.wiring.memory import engine_name, look_at, open, open_async, utc_now, wire
 from scrubjay.wiring.models import configured
 
@@ -40,26 +40,5 @@ __all__ = [
     "wire",
 ]
 
-_OF_INSTALLATIONS: Final = frozenset(
-    {
-        "BackedUp",
-        "Migrated",
-        "Moved",
-        "Restored",
-        "back_up",
-        "migrate_records",
-        "move_stores",
-        "restore_from",
-        "schema_of",
-        "versions_of",
-    }
-)
-
-
-def __getattr__(name: str) -> object:
-    # Few commands look after an installation, and what they need takes a while to load.
-    if name not in _OF_INSTALLATIONS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value: object = getattr(import_module("scrubjay.wiring.installation"), name)
-    globals()[name] = value
-    return value
+# Few commands look after an installation, and what they need takes a while to load.
+__getattr__ = loading(__name__, dict.fromkeys(__all__, "scrubjay.wiring.installation"))
