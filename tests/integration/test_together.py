@@ -3,6 +3,7 @@
 import asyncio
 import sqlite3
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -86,9 +87,12 @@ class Calls:
 
     def __init__(self):
         self.reads = 0
+        self.asked = asyncio.Event()
 
     def began(self, stage):
-        self.reads += stage.name == "store" and stage.facts["operation"] == "read"
+        if stage.name == "store" and stage.facts["operation"] == "read":
+            self.reads += 1
+            self.asked.set()
 
     def ended(self, stage, state):
         pass
@@ -108,12 +112,24 @@ async def test_a_recall_goes_to_the_file_once(tmp_path):
 
 
 class Computing(ToyEmbedder):
-    """A model that lets others work for a moment, though for less than a search by words takes."""
+    """A model that lets others work for a moment."""
 
     async def embed(self, texts, *, question=False):
-        for _ in range(3):
-            await asyncio.sleep(0)
+        await asyncio.sleep(0)
         return await super().embed(texts, question=question)
+
+
+class Slow:
+    """Words that are looked up only once somebody else has asked the store."""
+
+    def __init__(self, texts, asked):
+        self._texts = texts
+        self._asked = asked
+
+    async def match(self, *question, **limits):
+        async with asyncio.timeout(10):
+            await self._asked.wait()
+        return await self._texts.match(*question, **limits)
 
 
 async def test_meaning_does_not_wait_for_words_that_take_longer_than_the_model(tmp_path):
@@ -124,6 +140,9 @@ async def test_meaning_does_not_wait_for_words_that_take_longer_than_the_model(t
             await jay.remember_many(said, user="anna")
             calls = Calls()
             stop = watch(calls)
+            if name == "computed":
+                stores = jay.parts.stores
+                jay.parts = replace(jay.parts, stores=replace(stores, texts=Slow(stores.texts, calls.asked)))
             hits = await jay.recall("who sings early?", user="anna", explain=True)
             stop()
             found[name] = [(hit.memory.content, hit.score, hit.signals) for hit in hits]
