@@ -1,17 +1,24 @@
 """On one SQLite file a memory and its vectors are written in one transaction, whatever comes of its draft."""
 
 import asyncio
+import threading
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.driver import driver_of
+from scrubjay.backends.sql.migrate import migrate
+from scrubjay.backends.sql.records import SqlRecords
+from scrubjay.errors import StoreUnavailable
 from scrubjay.model import AsOf, Scope
 from scrubjay.ports import Decision
 from scrubjay.settings import read_settings
 from scrubjay.testing import ToyEmbedder
+from scrubjay.testing.values import a_memory, told
 from scrubjay.wiring import wire
+from scrubjay.write.reconcile import reconcile
 
 
 class Counting(ToyEmbedder):
@@ -158,3 +165,28 @@ async def test_what_is_decided_to_read_otherwise_is_indexed_as_it_reads(opened):
     assert hit.memory.id == told.id
     assert hit.similarity == pytest.approx(1.0, abs=0.01)
     assert (await jay.stats()).pending == 0
+
+
+async def test_a_scope_whose_number_was_undone_and_given_to_another_is_not_taken_for_it(tmp_path, monkeypatch):
+    monkeypatch.setattr("scrubjay.backends.sql.scribe.GROUP_SECONDS", 60)
+    database = Database(f"sqlite:///{tmp_path}/scrubjay.db")
+    await migrate(database)
+    records, go = SqlRecords(database), threading.Event()
+    theirs, ours = Scope(tenant="acme", user="anna"), Scope(tenant="zeta", user="zoe")
+    waiting = [
+        database.write(lambda _: go.wait(60)),
+        # The second finds what the first has just told, in one transaction.
+        records.write([a_memory(scope=theirs)], reconcile),
+        records.write([a_memory(scope=theirs)], reconcile),
+        # As SQLite does by itself when the disk is full.
+        database.write(lambda connection: driver_of(connection).execute("ROLLBACK")),
+    ]
+    tasks = [asyncio.create_task(one) for one in waiting]
+    await asyncio.sleep(0)
+    go.set()
+    ended = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [type(one) for one in ended] == [StoreUnavailable] * 4
+    [stored] = await told(records, a_memory(scope=ours))
+    assert await records.get(theirs, [stored.id]) == []
+    assert [one.scope for one in await records.get(ours, [stored.id])] == [ours]
+    await database.shut()

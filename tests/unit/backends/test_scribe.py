@@ -12,7 +12,9 @@ from scrubjay.errors import Closed, Conflict, StoreUnavailable
 
 
 @pytest.fixture
-async def database(tmp_path):
+async def database(tmp_path, monkeypatch):
+    # Whoever waits is taken in, also on a machine that stands still for a moment.
+    monkeypatch.setattr("scrubjay.backends.sql.scribe.GROUP_SECONDS", 60)
     database = Database(f"sqlite:///{tmp_path}/scribe.db")
     await database.write(lambda connection: connection.execute(text("CREATE TABLE words (word TEXT UNIQUE)")))
     yield database
@@ -41,7 +43,7 @@ class Gate:
         self.begun = 0
 
     def work(self, connection):
-        assert self.is_open.wait(10)
+        assert self.is_open.wait(60)
         connection.connection.driver_connection.set_trace_callback(self._count)
 
     def _count(self, statement):

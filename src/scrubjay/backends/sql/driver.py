@@ -25,6 +25,9 @@ COLUMNS: Final = (
 )  # fmt: skip
 """What a memory is read from, in the order that `memory_from` takes them."""
 
+MAY_UNDO: Final = "scrubjay may undo"
+"""In the `info` of a connection that writes: what it sees may be undone, and a scope's number given to another."""
+
 SELECTED: Final = ", ".join(f"memories.{name}" for name in COLUMNS)
 _STEP: Final = 25
 """Ids are filled up to a multiple of this, so that few statements differ and the driver has most of them prepared."""

@@ -1,20 +1,21 @@
-"""The readers of a SQLite file: a few threads of this process, each with a connection that stays open.
+"""The readers of a SQLite file: a few threads of this process, and connections that stay open.
 
 To take a connection from a pool and to give it back costs as much as a small read does, so nobody does either.
 """
 
-import asyncio
 import sqlite3
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Final, TypeVar
+from queue import SimpleQueue
+from typing import Final, TypeVar, cast
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.faults import translated
+from scrubjay.backends.sql.waiting import Waiting
+from scrubjay.errors import Closed
 
 T = TypeVar("T")
 
@@ -28,23 +29,52 @@ class Readers:
     def __init__(self, engine: Engine, *, name: str) -> None:
         self._engine = engine
         self._name = name
-        self._threads = ThreadPoolExecutor(THREADS, "scrubjay-read")
-        self._own = threading.local()
-        self._open: set[Connection] = set()
+        self._asked: SimpleQueue[Waiting | None] = SimpleQueue()
+        self._unanswered = 0
+        self._threads: list[threading.Thread] = []
+        self._idle: list[Connection] = []
+        self._lock = threading.Lock()
+        self._is_shut = False
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        """Run it on a thread of its own, and wait for it."""
-        return await asyncio.get_running_loop().run_in_executor(self._threads, self._read, work)
+        """Run it on another thread, and wait for it."""
+        asked = Waiting(work)
+        with self._lock:
+            if self._is_shut:
+                raise Closed
+            self._unanswered += 1
+            if len(self._threads) < min(self._unanswered, THREADS):
+                thread = threading.Thread(target=self._serve, name="scrubjay-read", daemon=True)
+                thread.start()
+                self._threads.append(thread)
+            self._asked.put(asked)
+        return cast("T", await asked.future)
+
+    def _serve(self) -> None:
+        while (asked := self._asked.get()) is not None:
+            if not asked.future.done():  # Otherwise whoever asked has been cancelled.
+                with asked:
+                    asked.answer = self._read(asked.work)
+            with self._lock:
+                self._unanswered -= 1
+            asked.settle()
+            del asked  # Or the answer would stay for as long as nobody asks again.
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         with translated(self._name):
-            connection = self._connection()
+            # The one that was used last: its pages and statements are at hand.
+            connection = self._idle.pop() if self._idle else self._engine.connect()
             try:
                 return self._on_one_snapshot(connection, work)
             except (DBAPIError, sqlite3.Error):
                 # It may be the connection that is broken, or the file may have been replaced below it.
-                self._let_go(connection)
+                connection.invalidate()
                 raise
+            finally:
+                if connection.invalidated:
+                    connection.close()
+                else:
+                    self._idle.append(connection)
 
     def _on_one_snapshot(self, connection: Connection, work: Callable[[Connection], T]) -> T:
         driver = driver_of(connection)
@@ -57,22 +87,13 @@ class Readers:
             if driver.in_transaction:  # Nobody went through SQLAlchemy, so that it knew of nothing to end.
                 driver.execute("ROLLBACK")
 
-    def _connection(self) -> Connection:
-        connection: Connection | None = getattr(self._own, "connection", None)
-        if connection is None:
-            self._own.connection = connection = self._engine.connect()
-            self._open.add(connection)
-        return connection
-
-    def _let_go(self, connection: Connection) -> None:
-        self._own.connection = None
-        self._open.discard(connection)
-        connection.invalidate()
-        connection.close()
-
     def shut(self) -> None:
-        """Let what runs come to its end, then close every connection."""
-        self._threads.shutdown()
-        for connection in self._open:
-            connection.close()
-        self._open.clear()
+        """Let what was asked for come to its end, then close every connection. Safe to call twice."""
+        with self._lock:
+            self._is_shut = True
+            for _ in self._threads:
+                self._asked.put(None)
+        for thread in self._threads:
+            thread.join()
+        while self._idle:
+            self._idle.pop().close()

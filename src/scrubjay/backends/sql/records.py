@@ -329,12 +329,13 @@ class SqlRecords:
                     missing += [one for one in page if one not in stored]
             return missing
 
-        return await self._database.note(work)
+        # A mark that a crash loses is set again. One that it leaves speaks of vectors which an engine may have deleted.
+        return await (self._database.write(work) if generation is None else self._database.note(work))
 
     async def unmark(self, generation: int) -> int:
         """Clear the mark of every memory that is indexed with this generation."""
         statement = update(memories).where(_COLUMN.generation == generation).values(generation=None)
-        return await self._database.note(lambda connection: connection.execute(statement).rowcount)
+        return await self._database.write(lambda connection: connection.execute(statement).rowcount)
 
     async def marked(self, generation: int, *, limit: int, after: UUID | None = None) -> list[UUID]:
         """Return the memories that are marked with this generation, oldest first, from behind one."""

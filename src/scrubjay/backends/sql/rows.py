@@ -46,8 +46,8 @@ class Reader:
     ) -> list[Memory]:
         """Run a statement over `COLUMNS` and return its memories, in its order."""
         found = connection.execute(statement, parameters).fetchall()
-        self._learn(connection, {row[0] for row in found} - self._scopes.keys())
-        return [self._memory(row) for row in found]
+        places = self._places(connection, found)
+        return [_memory(row, places[row[0]]) for row in found]
 
     def by_ids(self, connection: Connection, ids: Sequence[UUID]) -> list[Memory]:
         """The memories with these ids, in the order asked, each once."""
@@ -63,55 +63,66 @@ class Reader:
 
     def told(self, connection: Connection, found: Sequence[Sequence[Any]]) -> list[Memory]:
         """The memories of these rows, which came from the driver."""
-        self._learn(connection, {row[0] for row in found} - self._scopes.keys())
-        return [driver.memory_from(row, self._scopes[row[0]]) for row in found]
+        places = self._places(connection, found)
+        return [driver.memory_from(row, places[row[0]]) for row in found]
 
-    def _learn(self, connection: Connection, numbers: set[int]) -> None:
-        if not numbers:
-            return
-        if len(self._scopes) > _SCOPES_HELD:
-            self._scopes = {}
-        wanted = sorted(numbers)
-        columns = [scopes.c.id, *(scopes.c[name] for name in SCOPE_NAMES)]
-        learned = dict(self._scopes)
-        for start in range(0, len(wanted), 500):
-            statement = select(*columns).where(scopes.c.id.in_(wanted[start : start + 500]))
-            learned |= {row[0]: scope_from(row[1:]) for row in connection.execute(statement)}
+    def _places(self, connection: Connection, found: Sequence[Sequence[Any]]) -> Mapping[int, Scope]:
+        """The scopes of these rows, and perhaps others, by number."""
+        known, numbers = self._scopes, {row[0] for row in found}
+        unknown = numbers - known.keys()
+        if not unknown:
+            return known
+        learned = _named(connection, sorted(unknown))
+        if driver.MAY_UNDO in connection.info:
+            return {number: known[number] if number in known else learned[number] for number in numbers}
         # Replaced as a whole, since other threads read it.
-        self._scopes = learned
+        whole = known | learned
+        self._scopes = whole if len(known) <= _SCOPES_HELD else learned
+        return whole
 
-    def _memory(self, row: Sequence[Any]) -> Memory:
-        (
-            scope_id, memory_id, kind, content, key, data, importance, trust, source, author, reason,
-            derived_from, redacted, position, created_at, valid_from, valid_to, expires_at, superseded_at,
-            superseded_by, closed_because, uses, used_at, generation,
-        ) = row  # fmt: skip
-        return Memory(
-            id=memory_id,
-            kind=kind,
-            content=content,
-            key=key,
-            data=data or {},
-            importance=importance,
-            trust=_TRUST[trust],
-            source=source,
-            author=author,
-            reason=reason,
-            derived_from=tuple(map(UUID, derived_from)) if derived_from else (),
-            redacted=tuple(redacted) if redacted else (),
-            scope=self._scopes[scope_id],
-            position=position,
-            created_at=created_at,
-            valid_from=valid_from,
-            valid_to=valid_to,
-            expires_at=expires_at,
-            superseded_at=superseded_at,
-            superseded_by=superseded_by,
-            closed_because=closed_because,
-            uses=uses,
-            used_at=used_at,
-            generation=generation,
-        )
+
+def _named(connection: Connection, numbers: Sequence[int]) -> dict[int, Scope]:
+    """The scopes with these numbers."""
+    columns = [scopes.c.id, *(scopes.c[name] for name in SCOPE_NAMES)]
+    named: dict[int, Scope] = {}
+    for start in range(0, len(numbers), 500):
+        statement = select(*columns).where(scopes.c.id.in_(numbers[start : start + 500]))
+        named |= {row[0]: scope_from(row[1:]) for row in connection.execute(statement)}
+    return named
+
+
+def _memory(row: Sequence[Any], scope: Scope) -> Memory:
+    (
+        _, memory_id, kind, content, key, data, importance, trust, source, author, reason,
+        derived_from, redacted, position, created_at, valid_from, valid_to, expires_at, superseded_at,
+        superseded_by, closed_because, uses, used_at, generation,
+    ) = row  # fmt: skip
+    return Memory(
+        id=memory_id,
+        kind=kind,
+        content=content,
+        key=key,
+        data=data or {},
+        importance=importance,
+        trust=_TRUST[trust],
+        source=source,
+        author=author,
+        reason=reason,
+        derived_from=tuple(map(UUID, derived_from)) if derived_from else (),
+        redacted=tuple(redacted) if redacted else (),
+        scope=scope,
+        position=position,
+        created_at=created_at,
+        valid_from=valid_from,
+        valid_to=valid_to,
+        expires_at=expires_at,
+        superseded_at=superseded_at,
+        superseded_by=superseded_by,
+        closed_because=closed_because,
+        uses=uses,
+        used_at=used_at,
+        generation=generation,
+    )
 
 
 def values_of(memory: Memory) -> dict[str, Any]:

@@ -5,22 +5,20 @@ together, in one transaction, and wait for the disk once. Each is still all or n
 is told that it was written when it is on disk.
 """
 
-import asyncio
 import random
 import sqlite3
 import threading
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from queue import Empty, SimpleQueue
-from types import TracebackType
 from typing import Any, Final, TypeVar, cast
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from scrubjay.backends.sql.driver import driver_of
+from scrubjay.backends.sql.driver import MAY_UNDO, driver_of
 from scrubjay.backends.sql.faults import Raced, translated
+from scrubjay.backends.sql.waiting import Waiting
 from scrubjay.errors import Closed, StoreUnavailable
 
 T = TypeVar("T")
@@ -32,45 +30,18 @@ GROUP_SECONDS: Final = 0.02
 """How long a transaction takes in others who wait: another process may want to write as well."""
 
 
-class _Order:
-    """Something to be written. As a context, it keeps what is raised for the one who waits for it."""
+class _Order(Waiting):
+    """Something to be written."""
 
-    __slots__ = ("_loop", "alone", "answer", "bare", "durable", "error", "future", "work")
+    __slots__ = ("alone", "bare", "durable")
 
     def __init__(
         self, work: Callable[[Connection], Any], *, durable: bool = True, alone: bool = True, bare: bool = False
     ) -> None:
-        self.work = work
+        super().__init__(work)
         self.bare = bare
         self.durable = durable
         self.alone = alone
-        self.answer: Any = None
-        self.error: BaseException | None = None
-        self._loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[Any] = self._loop.create_future()
-
-    def __enter__(self) -> None:
-        self.error = None
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        self.error = error
-        return True
-
-    def settle(self) -> None:
-        """Tell whoever waits what came of it."""
-        with suppress(RuntimeError):  # Its loop is closed, and nobody waits.
-            self._loop.call_soon_threadsafe(self._settled)
-
-    def _settled(self) -> None:
-        error, self.error = self.error, None  # Whose frames hold on to this.
-        if self.future.done():
-            return
-        if error is None:
-            self.future.set_result(self.answer)
-        else:
-            self.future.set_exception(error)
 
 
 class Scribe:
@@ -233,6 +204,7 @@ class Scribe:
         """The connection, and the driver's own: on the busiest paths, statements go straight to that one."""
         if self._connection is None or self._driver is None:
             self._connection = self._engine.connect()
+            self._connection.info[MAY_UNDO] = True
             self._driver = driver_of(self._connection)
             self._is_durable = True
         return self._connection, self._driver
