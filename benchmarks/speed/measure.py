@@ -4,6 +4,7 @@ What takes a moment (a question, a single write) is done in turns: a few by one 
 round again, so that a busy machine disturbs all alike. Every row says how busy it was.
 """
 
+import json
 import os
 import statistics
 import sys
@@ -50,13 +51,19 @@ class Bench:
     starts: int
     told: Callable[[str, str], None]
     """Called with what is measured and with whom it is."""
+    kept: Path | None = None
+    """Where stores stay for another run, which then does not fill them."""
     rows: list[Row] = field(default_factory=list)
     houses: dict[str, House] = field(default_factory=dict)
     ready: list[str] = field(default_factory=list)
     """Those that hold everything, in the order of the table."""
 
     def store(self, name: str) -> Path:
-        return self.folder / f"{name}-{self.size}"
+        return (self.kept or self.folder) / f"{name}-{self.size}"
+
+    def filled(self, name: str) -> Path:
+        """The file beside a kept store that says how it was filled, once it holds everything."""
+        return self.store(name).with_suffix(".filled.json")
 
     def house(self, name: str, *, looks_up: bool = True) -> House:
         return House(
@@ -84,6 +91,10 @@ class Bench:
 
     def fill(self) -> None:
         for name in self.pythons:
+            if self.kept and self.filled(name).exists():
+                self.rows.append(json.loads(self.filled(name).read_text("utf-8")))
+                self.ready.append(name)
+                continue
             self.told("filling", name)
             house = self.house(name)
             try:
@@ -103,6 +114,8 @@ class Bench:
                 self.ready.append(name)
                 if not SYSTEMS[name].on_disk:
                     self.houses[name] = house
+                elif self.kept:
+                    self.filled(name).write_text(json.dumps(self.rows[-1]), encoding="utf-8")
             else:
                 house.end()
 

@@ -5,6 +5,7 @@
     python benchmarks/speed/run.py --quick                     # to see that it works
     python benchmarks/speed/run.py --save run.json --write docs/benchmarks/speed.md
     python benchmarks/speed/run.py --sizes 1000000 --peers by-hand,scrubjay --budget 300 --beside run.json
+    python benchmarks/speed/run.py --sizes 1000000 --peers by-hand,scrubjay --keep FOLDER     # fills them only once
 
 Every system runs in a process of its own, peers in environments of their own with pinned versions, made on first use.
 All store the same texts with the same vectors, looked up rather than computed, so that the stores are compared; at one
@@ -74,6 +75,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cache", type=Path, default=ROOT / ".cache", help="where environments and vectors are kept")
     parser.add_argument("--parts", default=",".join(PARTS), help=f"any of {', '.join(PARTS)}; stores always takes part")
     parser.add_argument("--stores", type=Path, help="a folder on the disk to measure; the temporary one when left out")
+    parser.add_argument("--keep", type=Path, help="recall alone, on stores in this folder, which are filled only once")
     parser.add_argument("--save", type=Path, help="write the figures to this file, as JSON")
     parser.add_argument("--saved", type=Path, help="show a run that was saved, and measure nothing")
     parser.add_argument("--beside", type=Path, help="add the figures of a run that was saved, where this one has none")
@@ -91,6 +93,9 @@ def arguments() -> argparse.Namespace:
     given.parts = given.parts.split(",")
     if unknown := sorted(set(given.parts) - set(PARTS)):
         parser.error(f"--parts names {', '.join(unknown)}: there are {', '.join(PARTS)}")
+    if given.keep:
+        given.keep.mkdir(parents=True, exist_ok=True)
+        given.parts = ["stores"]
     given.peers = [name for name in given.peers.split(",") if name]
     if unknown := sorted(set(given.peers) - set(STORES)):
         parser.error(f"--peers names {', '.join(unknown)}: there are {', '.join(STORES)}")
@@ -127,6 +132,7 @@ def measured(given: argparse.Namespace, folder: Path) -> Seen:
                 singles=given.singles,
                 starts=1 if given.quick else STARTS,
                 told=telling(progress, task, size),
+                kept=given.keep,
                 rows=seen["rows"],
             )
             try:
@@ -144,7 +150,9 @@ def look_at(bench: Bench, parts: list[str], *, is_probed: bool) -> None:
     bench.start()
     bench.warm_up()
     bench.ask()
-    bench.single()
+    # A store that is kept has what is written one by one from the run before.
+    if bench.kept is None:
+        bench.single()
     if "processes" in parts and is_probed:
         syncs(bench)
     bench.shut()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from sqlalchemy import select, text, update
+from sqlalchemy import event, select, text, update
 
 from patience import answered
 from scrubjay.backends.sql.database import Database
@@ -77,7 +77,7 @@ async def test_writers_who_block_each_other_start_over(database):
                 connection.execute(update(memories).where(memories.c.id == one).values(uses=memories.c.uses + 1))
                 if place == 0 and runs[who] == 1:
                     loop.call_soon_threadsafe(holding[who].set)
-                    asyncio.run_coroutine_threadsafe(holding[1 - who].wait(), loop).result(10)
+                    asyncio.run_coroutine_threadsafe(holding[1 - who].wait(), loop).result(60)
 
         return work
 
@@ -292,6 +292,7 @@ async def test_a_wide_search_finds_rare_words_and_the_newest_of_common_ones(data
 
     assert await best("common zebra words") == ["A zebra in the garden"]
     assert len(await best("common words")) == 3
+    assert len(await best("common unheard words")) == 3
 
 
 async def test_a_note_does_not_wait_for_the_disk(postgres_database):
@@ -303,6 +304,25 @@ async def test_a_note_does_not_wait_for_the_disk(postgres_database):
     assert await database.note(shown) == "off"
     assert await database.write(shown) == "on"
     await database.shut()
+
+
+async def test_a_mark_that_is_cleared_is_cleared_for_good_before_vectors_go(database):
+    records = SqlRecords(database)
+    [stored] = await told(records, a_memory())
+    unsynced = []
+
+    @event.listens_for(database._engine, "before_cursor_execute")
+    def heard(connection, cursor, statement, *more):
+        unsynced.append("synchronous_commit = off" in statement)
+
+    async def waits_for_the_disk(work):
+        unsynced.clear()
+        await work
+        return not any(unsynced)
+
+    assert not await waits_for_the_disk(records.mark([stored.id], 1))
+    assert await waits_for_the_disk(records.mark([stored.id], None))
+    assert await waits_for_the_disk(records.unmark(1))
 
 
 async def test_a_glance_is_no_transaction(database):
@@ -320,7 +340,9 @@ async def test_connections_that_were_ended_are_replaced(database, rested):
     """Whoever used one just now starts over, and whoever has not for a while asks first."""
     await asyncio.gather(*(database.ping() for _ in range(8)))
     with psycopg.connect(database.url.set(drivername="postgresql").render_as_string(), autocommit=True) as other:
-        other.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'scrubjay'")
+        # In this database alone: the other workers of a parallel run have theirs on the same server.
+        ours = "application_name = 'scrubjay' AND datname = current_database()"
+        other.execute(f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {ours}")
     await asyncio.sleep(rested)
     await told(SqlRecords(database), a_memory("One"))
     assert await database.read(lambda connection: connection.execute(select(memories.c.content)).scalars().all()) == [

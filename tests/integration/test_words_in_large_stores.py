@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import text, update
 from sqlalchemy.dialects import sqlite
 
-from scrubjay.backends.sql import texts_sqlite
+from scrubjay.backends.sql import texts_sqlite, weighing
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.sql.places import each_in_place
@@ -34,8 +34,10 @@ async def database(tmp_path):
 @pytest.fixture
 def little_is_much(monkeypatch):
     """A store of a thousand is as large as one of a hundred thousand usually is."""
-    for name, value in {"RANKED": 60, "WALKED": 2_000, "FEWEST": 12, "ALONE": 30}.items():
+    for name, value in {"RANKED": 60, "WALKED": 200, "WEIGHED": 600, "READ": 30}.items():
         monkeypatch.setattr(texts_sqlite, name, value)
+    for module in (texts_sqlite, weighing):
+        monkeypatch.setattr(module, "LOOKED_AT", 150)
 
 
 async def stored(database, *, users):
@@ -94,6 +96,41 @@ async def test_nothing_of_another_user_is_found(database, little_is_much):
         found = await matched(database, terms, Filter(scope=Scope(user="u-1")))
         assert len(found) == 10
         assert set(found) <= mine
+
+
+@pytest.mark.parametrize("history", [False, True], ids=["plainly", "by an expression"])
+@pytest.mark.parametrize("users", [0, USERS], ids=["one scope", "many scopes"])
+async def test_a_text_with_all_of_the_words_is_found_though_each_is_common(database, little_is_much, users, history):
+    said, _ = await stored(database, users=users)
+    for memory in random.Random(11).sample(said, 20):
+        words = [word for word in memory.content.split() if word.endswith("x")]
+        assert memory.id in await matched(database, words, Filter(scope=Scope(), history=history))
+        assert memory.id in await matched(database, words, Filter(scope=memory.scope, history=history))
+
+
+async def test_what_was_just_written_is_found_though_its_words_were_counted_before(database, little_is_much):
+    await stored(database, users=USERS)
+    texts = SqlTexts(database)
+    terms = ["w0x", "w1x", "unheard"]
+    before = await texts.match(terms, EVERYBODY, now=NOW, limit=10)
+    said = a_memory("w0x unheard")
+    await told(SqlRecords(database), said)
+    after = await texts.match(terms, EVERYBODY, now=NOW, limit=10)
+    assert said.id not in [match.id for match in before]
+    assert after[0].id == said.id
+
+
+@pytest.mark.parametrize("terms", [["deploy", "pipeline", "canary"], ["deploy", "unheard", "unseen"]])
+@pytest.mark.parametrize("user", ["me", None], ids=["a few", "all"])
+async def test_a_word_that_is_common_elsewhere_is_found_when_nothing_else_is(
+    database, little_is_much, monkeypatch, terms, user
+):
+    for name in ("WALKED", "WEIGHED"):
+        monkeypatch.setattr(texts_sqlite, name, 50, raising=False)
+    theirs, mine = Scope(user="other"), Scope(user="me")
+    others = [a_memory(f"deploy {'pipeline canary' * (at % 9 == 0)} n{at}", scope=theirs) for at in range(300)]
+    await told(SqlRecords(database), *others, *(a_memory(f"how we deploy t{at}", scope=mine) for at in range(5)))
+    assert len(await matched(database, terms, Filter(scope=Scope(user=user)))) == (5 if user else 10)
 
 
 async def test_a_statement_that_names_its_memories_does_not_walk_their_scopes(database):

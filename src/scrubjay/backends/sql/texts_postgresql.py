@@ -68,10 +68,10 @@ def match(
     if in_all > RANKED:
         in_all = max(in_all, int(connection.execute(_IN_ALL).scalar_one()))
         rare = counts.rarest(connection, asked)
-        if rare:
+        seqs = _listed(connection, admitted.where(_HAS_ANY), {"words": _any_of(rare)}) if rare else []
+        if seqs:
             asked = rare
-            seqs = _listed(connection, admitted.where(_HAS_ANY), {"words": _any_of(asked)})
-        else:
+        else:  # Whoever has any of the words has only common ones.
             seqs = _listed(connection, admitted.order_by(memories.c.seq.desc()).limit(RANKED))
     return _ranked(connection, asked, among=seqs, in_all=in_all, limit=limit) if seqs else []
 
@@ -150,14 +150,17 @@ class Counted:
         """The terms without the commonest, in their order: from the rarest on, while their rows stay few."""
         if len(self._rows) > _COUNTS_HELD:
             self._rows.clear()
+        counted: dict[str, int] = {}
         for term in terms:
-            if term not in self._rows:
+            many = self._rows.get(term)
+            if many is None:
                 given = {"term": term, "most": RANKED + 1}
-                self._rows[term] = connection.execute(_COUNT, given).scalar_one()
+                many = self._rows[term] = connection.execute(_COUNT, given).scalar_one()
+            counted[term] = many
         kept: set[str] = set()
         ranked = 0
-        for term in sorted(terms, key=self._rows.__getitem__):
-            ranked += self._rows[term]
+        for term in sorted(terms, key=counted.__getitem__):
+            ranked += counted[term]
             if ranked > RANKED:
                 break
             kept.add(term)

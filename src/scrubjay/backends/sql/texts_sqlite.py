@@ -1,23 +1,24 @@
 """Search by words in SQLite: FTS5 with BM25.
 
 A row's `marks` say where it belongs, as terms of the index. In the match they make a narrow search quick: what is not
-in the scope is never ranked. A wide search finds more rows than can be ranked in time, for to rank one takes as long as
-to find ten. So it ranks those that are likely to be best: that have a rare word, or two of the words.
+in the scope is never ranked. A wide search finds more rows than can be ranked in time, so they are weighed first.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol
 
-from sqlalchemy import Connection, Float, Integer, LargeBinary, column, select, text, type_coerce
+from sqlalchemy import Connection, Float, Integer, LargeBinary, column, select, table, text, type_coerce
 
 from scrubjay.backends.sql import driver
 from scrubjay.backends.sql.conditions import conditions
 from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.schema import memories
 from scrubjay.backends.sql.types import id_from
+from scrubjay.backends.sql.weighing import CUT, LOOKED_AT, Listed, Ranking, heaviest, rarity
 from scrubjay.model import PLACE_NAMES, AsOf, Filter, Memory, Scope
 from scrubjay.model.words import text_of_words
 from scrubjay.ports import Match
@@ -29,32 +30,40 @@ SCOPES_LOOKED_AT: Final = 2_000
 """Scopes that are looked through for a name that most of them share, such as one user's many sessions."""
 
 RANKED: Final = 4_000
-"""Rows that are ranked. Where more have the words, the likely ones are chosen first, and of those the newest."""
+"""Rows that FTS5 ranks. Where more have the words, rows are weighed, and the heaviest are read until enough pass."""
 
 WALKED: Final = 10_000
-"""Rows that a wide search looks at, about: its words are looked for from the rarest on until so many rows have them."""
+"""Rows that FTS5 walks through to rank some of them. In a narrow scope, where it ranks few, four times as many."""
 
-NARROW: Final = 0.25
-"""A scope with no more than this share of all rows looks at four times as many: it ranks few of those it looks at."""
+WEIGHED: Final = 100_000
+"""Rows that are weighed at most, about, where a fifth of all are not fewer: words are looked for from the rarest on."""
 
-FEWEST: Final = 200
-ALONE: Final = 1_000
-"""Rows that are likely to be best for one word: those with the rarest, and with the next while so few or so many."""
+NARROW: Final = 0.1
+"""A scope with less than this share of all rows is part of the match when rows are weighed; any other filters them."""
 
-PAIRS: Final = 4
-"""Words that are looked for together with each commoner one. The others are so common that a pair says little."""
+READ: Final = 200
+"""Rows that are read and ranked by all words, of those that were weighed."""
+
+LETTERS: Final = 300_000
+"""Where texts are long, fewer are read: when these are so many letters, and enough."""
+
+SMALL: Final = 200
+"""Rows up to which a scope has no place in the match: to hold a filter against all that is found is as quick."""
 
 MOST_OF_ALL: Final = 0.9
 """From this share of all rows on, a scope has no place in the match: nearly everything that is found is in it."""
 
+FEW: Final = 10
+"""A search that finds fewer is made again by FTS5: in a narrow scope with every word, however common elsewhere."""
+
 _COUNTED: Final = 2_000
 """Rows that are counted. How many more there are is told from how far into the index so many went."""
 
+_SAMPLED: Final = 200
+"""Texts from which the usual length of one is told."""
+
 _COUNTS_HELD: Final = 10_000
 _MARKS_HELD: Final = 10_000
-
-_Search: TypeAlias = Callable[["Asked"], Sequence[Any]]
-"""What is found, best first: the id, the score (lower is better), whether it stands alone, and whether it passes."""
 
 _ADD: Final = "INSERT INTO texts (rowid, body, marks) VALUES (?, ?, ?)"
 _MARK: Final = text("UPDATE texts SET marks = :marks WHERE rowid = :seq")
@@ -63,15 +72,14 @@ _COUNT: Final = (
     f"SELECT count(*), max(rowid) FROM (SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid LIMIT {_COUNTED})"
 )
 _LAST: Final = "SELECT max(seq) FROM memories"
-# The plus keeps FTS5 from being asked for the likely rows one by one. Only rows that pass are given a score.
+_SOME: Final = "SELECT c0 FROM texts_content WHERE id IN (SELECT value FROM json_each(?))"
 _BM25: Final = (
-    "SELECT rowid AS seq, bm25(texts, 1.0, 0.0) AS score FROM texts WHERE texts MATCH :words{likely} "
-    "ORDER BY score LIMIT :ranked"
+    "SELECT rowid AS seq, bm25(texts, 1.0, 0.0) AS score FROM texts WHERE texts MATCH :words ORDER BY score LIMIT :most"
 )
-_OF_ALL: Final = _BM25.format(likely="")
-_OF_LIKELY: Final = _BM25.format(
-    likely=f" AND +rowid IN (SELECT rowid FROM texts WHERE texts MATCH :likely ORDER BY rowid DESC LIMIT {RANKED})"
-)
+_HEAVIEST: Final = "SELECT value AS seq FROM json_each(:rows)"
+_CONTENT: Final = table("texts_content", column("id"), column("c0"))
+_ID: Final = type_coerce(memories.c.id, LargeBinary)
+_ALONE: Final = memories.c.position.is_(None)
 
 
 def add(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> None:
@@ -138,59 +146,117 @@ def match(
     places = driver.places(connection, filter, limit=most)
     if not places:
         return []
-    search = _plainly(connection, filter, now) if filter.is_plain else _by_expression(connection, filter, now)
+    asked = counts.asked(connection, terms, _marks(places, filter))
+    search = _Plainly(connection, filter, now) if filter.is_plain else _ByExpression(connection, filter, now)
+    if asked.ranking is None:
+        return _ranked(search, asked.words, limit)
+    file = driver_of(connection)
+    for words in (asked.weighed, (*asked.weighed, *asked.common)):
+        rows = heaviest(file, words, asked.ranking.usual)
+        matches = _read(search.admitted(rows), asked.ranking, limit)
+        if len(matches) >= min(FEW, limit) or not asked.common:
+            break
+    if len(matches) == limit or (len(rows) < LOOKED_AT and not any(word.is_cut for word in words)):
+        return matches
+    # The filter left too few of the heaviest, so that it must be held against everything.
+    known = {match.id for match in matches}
+    others = [match for match in _ranked(search, asked.words, limit) if match.id not in known]
+    return sorted([*matches, *others], key=lambda match: -match.score)[:limit]
+
+
+def _ranked(search: "_Search", words: str, limit: int) -> list[Match]:
+    """The best as FTS5 ranks them."""
     # First rank alone and filter the best, which nearly always leaves enough; otherwise filter all that matched.
-    for asked in counts.asked(connection, terms, _marks(places, filter), limit + limit // 4 + 20):
-        found = search(asked)
+    for most in (limit + limit // 4 + 20, -1):
+        found = search.ranked(words, most)
         matches = [
             Match(id_from(memory), -score, alone=bool(alone)) for memory, score, alone, passes in found if passes
         ][:limit]
-        if len(matches) == limit or (asked.likely is None and len(found) < asked.ranked):
+        if len(matches) == limit or len(found) < most:
             break
     return matches
 
 
+def _read(found: Iterable[Sequence[Any]], ranking: Ranking, limit: int) -> list[Match]:
+    """The best of those that were weighed, which come heaviest first."""
+    scored: list[tuple[float, bytes, int]] = []
+    letters = 0
+    for memory, alone, body in found:
+        scored.append((ranking.score(body), memory, alone))
+        letters += len(body)
+        if len(scored) >= max(limit, READ if letters < LETTERS else 0):
+            break
+    scored.sort(key=lambda one: -one[0])
+    return [Match(id_from(memory), score, alone=bool(alone)) for score, memory, alone in scored[:limit]]
+
+
 class Asked(NamedTuple):
-    """What FTS5 is asked for, in its own language."""
+    """What is asked for the terms, in the language of FTS5."""
 
     words: str
-    """What is ranked, and by which words."""
-    likely: str | None
-    """Which of those rows are worth ranking; None for all."""
-    ranked: int
-    """How many of the best are wanted; -1 for all."""
+    """What FTS5 ranks: all of the words, or the rarest where these are too common."""
+    weighed: Sequence[Listed] = ()
+    """The words whose rows are weighed before that, and mostly instead, where FTS5 would take too long."""
+    common: Sequence[Listed] = ()
+    """The words whose rows are too many to be weighed, unless nothing else is found."""
+    ranking: Ranking | None = None
+    """How those that were weighed are ranked; None when FTS5 does it."""
 
 
-def _plainly(connection: Connection, filter: Filter, now: datetime) -> _Search:
+class _Search(Protocol):
+    """How the index is asked, and what it finds is held against a filter."""
+
+    def ranked(self, words: str, most: int) -> Sequence[Sequence[Any]]:
+        """The best, or all with -1: the id, the score (lower is better), if it stands alone, and if it passes."""
+
+    def admitted(self, rows: Sequence[int]) -> Iterable[Sequence[Any]]:
+        """Those of the rows that pass, in their order: the id, whether it stands alone, and its words."""
+
+
+class _Plainly:
     """How a plain filter is asked. The expression that says the same would take longer to build than to answer."""
-    file = driver_of(connection)
-    values = driver.plain_values(filter, now)
 
-    def search(asked: Asked) -> Sequence[Any]:
+    def __init__(self, connection: Connection, filter: Filter, now: datetime) -> None:
+        self._file = driver_of(connection)
+        self._admits = driver.plainly_admits(filter)
+        self._values = driver.plain_values(filter, now)
+
+    def ranked(self, words: str, most: int) -> Sequence[Sequence[Any]]:
         statement = (
-            f"SELECT memories.id, ranked.score, memories.position IS NULL, {driver.plainly_admits(filter)} "
-            f"FROM memories JOIN ({_OF_LIKELY if asked.likely else _OF_ALL}) AS ranked ON memories.seq = ranked.seq "
-            "ORDER BY ranked.score"
+            f"SELECT memories.id, ranked.score, memories.position IS NULL, {self._admits} "
+            f"FROM memories JOIN ({_BM25}) AS ranked ON memories.seq = ranked.seq ORDER BY ranked.score"
         )
-        return file.execute(statement, {**values, **asked._asdict()}).fetchall()
+        return self._file.execute(statement, {**self._values, "words": words, "most": most}).fetchall()
 
-    return search
+    def admitted(self, rows: Sequence[int]) -> Iterable[Sequence[Any]]:
+        # A cross join keeps the order of its parts.
+        statement = (
+            f"SELECT memories.id, memories.position IS NULL, texts_content.c0 FROM ({_HEAVIEST}) AS heaviest "
+            "CROSS JOIN memories ON memories.seq = heaviest.seq "
+            f"CROSS JOIN texts_content ON texts_content.id = heaviest.seq WHERE {self._admits}"
+        )
+        return self._file.execute(statement, {**self._values, "rows": json.dumps(rows)})
 
 
-def _by_expression(connection: Connection, filter: Filter, now: datetime) -> _Search:
-    allowed = conditions(filter, now, "sqlite").label("allowed")
-    known = type_coerce(memories.c.id, LargeBinary)
-    alone = memories.c.position.is_(None)
+class _ByExpression:
+    def __init__(self, connection: Connection, filter: Filter, now: datetime) -> None:
+        self._connection = connection
+        self._admits = conditions(filter, now, "sqlite")
 
-    def search(asked: Asked) -> Sequence[Any]:
-        best = text(_OF_LIKELY if asked.likely else _OF_ALL).columns(column("seq", Integer), column("score", Float))
-        found = best.subquery("ranked")
-        joined = memories.join(found, memories.c.seq == found.c.seq)
-        statement = select(known, found.c.score, alone, allowed).select_from(joined).order_by(found.c.score)
-        values = {name: value for name, value in asked._asdict().items() if value is not None}
-        return connection.execute(statement, values).fetchall()
+    def ranked(self, words: str, most: int) -> Sequence[Sequence[Any]]:
+        best = text(_BM25).columns(column("seq", Integer), column("score", Float)).subquery("ranked")
+        statement = (
+            select(_ID, best.c.score, _ALONE, self._admits.label("allowed"))
+            .select_from(memories.join(best, memories.c.seq == best.c.seq))
+            .order_by(best.c.score)
+        )
+        return self._connection.execute(statement, {"words": words, "most": most}).fetchall()
 
-    return search
+    def admitted(self, rows: Sequence[int]) -> Iterable[Sequence[Any]]:
+        heavy = text(_HEAVIEST).columns(column("seq", Integer)).subquery("heaviest")
+        joined = heavy.join(memories, memories.c.seq == heavy.c.seq).join(_CONTENT, _CONTENT.c.id == heavy.c.seq)
+        statement = select(_ID, _ALONE, _CONTENT.c.c0).select_from(joined).where(self._admits)
+        return self._connection.execute(statement, {"rows": json.dumps(rows)})
 
 
 def _quoted(terms: Iterable[str]) -> str:
@@ -222,42 +288,39 @@ class Counted:
     def __init__(self) -> None:
         self._rows: dict[str, int] = {}
         self._all: int | None = None
+        self._length: float | None = None
 
-    def asked(self, connection: Connection, terms: Sequence[str], marks: str | None, ranked: int) -> list[Asked]:
-        """What to ask, one after the other until enough is found, for the best rows that have any of the terms.
-
-        With marks, only rows that have one of them count. All rows are ranked, or the likely ones of too many.
-        """
+    def asked(self, connection: Connection, terms: Sequence[str], marks: str | None) -> Asked:
+        """What to ask for the best rows that have any of the terms; with marks, only rows that have one of them."""
         everything = among = self._everything(connection)
-        if marks is not None and everything > RANKED:
+        if marks is not None and everything > SMALL:
             among = self._having(connection, f"marks : ({marks})")
         share = among / max(everything, 1)
         inside = f" AND marks : ({marks})" if marks is not None and share < MOST_OF_ALL else ""
-        most = int(WALKED / max(share, NARROW))
-        if among <= RANKED and everything <= most:
-            rows = dict.fromkeys(terms, 0)
-        else:
-            rows = self._rarest(connection, terms, most)
-        words = _body(rows)
-        whole = f"{words}{inside}"
-        within = {term: many * share for term, many in rows.items()}
-        if sum(within.values()) <= RANKED:
-            return [Asked(whole, None, ranked), Asked(whole, None, -1)]
-        return [
-            Asked(words, f"{_likely(within)}{inside}", ranked),
-            Asked(words, whole, ranked),
-            Asked(whole, None, -1),
-        ]
-
-    def _rarest(self, connection: Connection, terms: Sequence[str], most: int) -> dict[str, int]:
-        """The terms without the commonest, rarest first, with their rows: two, and more while these are so few."""
-        counted = {term: self._having(connection, _body([term])) for term in terms}
-        kept: dict[str, int] = {}
-        for term in sorted(counted, key=counted.__getitem__):
-            if len(kept) >= 2 and sum(kept.values()) + counted[term] > most:
-                break
-            kept[term] = counted[term]
-        return kept
+        walked = WALKED / max(share, 0.25)
+        if among <= RANKED and everything <= walked:
+            return Asked(f"{_body(terms)}{inside}")
+        rows = {term: self._having(connection, _body([term])) for term in terms}
+        every = sum(rows.values())
+        if every * share <= RANKED and every <= walked:
+            return Asked(f"{_body(terms)}{inside}")
+        is_narrow = bool(inside) and share < NARROW
+        # Where a scope is part of the match, most rows of a word are passed over, eight times as fast, and those of the
+        # scope are walked through again for each word.
+        costs = {term: many / 8 + among / 2 if is_narrow else many for term, many in rows.items()}
+        rarities = {term: rarity(many, everything) for term, many in rows.items()}
+        listed = {
+            term: Listed(
+                f"{_body([term])}{inside if is_narrow else ''}",
+                rarities[term],
+                is_cut=many * (share if is_narrow else 1) > CUT,
+            )
+            for term, many in rows.items()
+        }
+        most = max(2 * WALKED, min(WEIGHED, everything / 5))
+        weighed = [listed.pop(term) for term in _rarest(rows, costs, most)]
+        words = f"{_body(_rarest(rows, rows, walked))}{inside}"
+        return Asked(words, weighed, tuple(listed.values()), Ranking(rarities, self._usual(connection)))
 
     def _having(self, connection: Connection, expression: str) -> int:
         """About how many rows match."""
@@ -277,22 +340,30 @@ class Counted:
             self._all = driver_of(connection).execute(_LAST).fetchone()[0] or 0
         return self._all
 
+    def _usual(self, connection: Connection) -> float:
+        """How many words a text has, about."""
+        if self._length is None:
+            last = self._everything(connection)
+            sample = json.dumps(list(range(1, last + 1, max(1, last // _SAMPLED))))
+            lengths = [len(body.split()) for [body] in driver_of(connection).execute(_SOME, (sample,))]
+            self._length = max(1.0, sum(lengths) / max(1, len(lengths)))
+        return self._length
+
 
 def _body(terms: Iterable[str]) -> str:
     return f"body : ({_quoted(terms)})"
 
 
-def _likely(rows: Mapping[str, float]) -> str:
-    """The rows with the rarest of these words, or with two of the others; the words come rarest first.
+def _rarest(rows: Mapping[str, float], costs: Mapping[str, float], most: float) -> list[str]:
+    """The terms without the commonest: the two that fewest rows have, and more while all together cost so little.
 
-    A word that too many rows have is not enough by itself, unless it is the only one.
+    One that no row has is kept, since by now one may, and is none of the two.
     """
-    terms = list(rows)
-    alone, many = 0, 0.0
-    while alone < len(terms) and many + rows[terms[alone]] <= (RANKED if many < FEWEST else ALONE):
-        many += rows[terms[alone]]
-        alone += 1
-    common = terms[alone:]
-    pairs = [f"({_quoted([term])} AND ({_quoted(common[at:])}))" for at, term in enumerate(common[:-1][:PAIRS], 1)]
-    chosen = [_quoted(terms[:alone])] if alone else []
-    return f"body : ({' OR '.join([*chosen, *pairs]) or _quoted(terms)})"
+    kept: list[str] = []
+    spent = 0.0
+    for term in sorted(rows, key=rows.__getitem__):
+        spent += costs[term]
+        if sum(rows[one] > 0 for one in kept) >= 2 and spent > most:
+            break
+        kept.append(term)
+    return kept

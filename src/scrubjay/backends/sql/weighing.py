@@ -1,0 +1,124 @@
+"""Weighing: which of very many rows are best for the words of a question, without ranking them all.
+
+FTS5 takes 0.9 µs to rank a row, and walks through all rows of each word before it ranks the first. To list the rows of
+a word takes a tenth of that. So the rows of each word are listed, and a row weighs as much as its words are rare, less
+when its text is long. Only the heaviest are read, in order, and ranked here by all of the words.
+"""
+
+import json
+import re
+import sqlite3
+from collections.abc import Iterable, Mapping
+from math import log
+from typing import Final, NamedTuple
+
+from scrubjay.backends.sql.stems import stem_of
+
+CUT: Final = 50_000
+"""Rows of one word that are listed, the newest. Only a word that so many have, and that so weighs little, has more."""
+
+LOOKED_AT: Final = 1_500
+"""Rows of whose texts the length is looked up: those that weigh most without it, and of equals the newest."""
+
+_ALL: Final = "SELECT group_concat(rowid) FROM texts WHERE texts MATCH ?"
+_NEWEST: Final = (
+    f"SELECT group_concat(rowid) FROM (SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid DESC LIMIT {CUT})"
+)
+
+# A cross join keeps the order of its parts.
+_SIZES: Final = "SELECT sz FROM json_each(?) AS heavy CROSS JOIN texts_docsize ON texts_docsize.id = heavy.value"
+
+_SATURATION: Final = 1.2
+_LENGTH: Final = 0.75
+_LEAST: Final = 1e-6
+"""What a word weighs that more than half of all rows have."""
+
+
+def rarity(rows: float, everything: int) -> float:
+    """What a word weighs that so many of all rows have, as FTS5 has it."""
+    return max(_LEAST, log((max(everything, rows) - rows + 0.5) / (rows + 0.5)))
+
+
+class Listed(NamedTuple):
+    """One word whose rows are listed."""
+
+    expression: str
+    """In the language of FTS5."""
+    weight: float
+    is_cut: bool
+    """Whether it has more rows than are listed."""
+
+
+def heaviest(file: sqlite3.Connection, words: Iterable[Listed], usual: float) -> list[int]:
+    """The rows that weigh most by the words that they have, `LOOKED_AT` at most, heaviest first.
+
+    `usual` is how many words a text usually has.
+    """
+    import numpy as np  # noqa: PLC0415 -- only a large store needs it
+
+    lists, weights = [], []
+    for word in words:
+        [listed] = file.execute(_NEWEST if word.is_cut else _ALL, (word.expression,)).fetchone()
+        if listed:
+            lists.append(np.fromstring(listed, np.int64, sep=","))
+            weights.append(word.weight)
+    if not lists:
+        return []
+    sums = np.zeros(1 + max(int(rows.max()) for rows in lists), np.float32)
+    for rows, weight in zip(lists, weights, strict=True):
+        sums[rows] += weight
+    found = []
+    for rows in lists:
+        found.append(sums[rows])
+        # Each row counts once: in the first list that has it.
+        sums[rows] = 0
+    rows, weighed = np.concatenate(lists), np.concatenate(found)
+    least = max(np.sort(weighed)[-LOOKED_AT:][0], _LEAST)
+    above, equal = weighed > least, weighed == least
+    newest = np.sort(rows[equal])[::-1][: LOOKED_AT - int(above.sum())]
+    rows = np.concatenate((rows[above], newest))
+    weighed = np.concatenate((weighed[above], np.full(len(newest), least, np.float32)))
+    sizes = file.execute(_SIZES, (json.dumps(rows.tolist()),)).fetchall()
+    lengths = np.array([size[0] if size[0] < 128 else _long(size) for [size] in sizes], np.float32)
+    norms = 1 + _SATURATION * (1 - _LENGTH + _LENGTH / usual * lengths)
+    heavy: list[int] = rows[np.argsort(norms / weighed)].tolist()
+    return heavy
+
+
+def _long(size: bytes) -> int:
+    """How many words a text has. FTS5 keeps a number in bytes of seven bits; all but its last have the eighth set."""
+    length = 0
+    for byte in size:
+        length = length << 7 | byte & 127
+        if byte < 128:
+            break
+    return length
+
+
+class Ranking:
+    """BM25 by all of these words, for texts as the index has them: words with blanks between."""
+
+    def __init__(self, rarities: Mapping[str, float], usual: float) -> None:
+        self._rarities: dict[str, float] = {}
+        for word, weight in rarities.items():
+            stem = stem_of(word)
+            # FTS5 counts two forms of one word twice.
+            self._rarities[stem] = self._rarities.get(stem, 0.0) + weight
+        # Every form of a word begins like its stem, but for the last letter. To look at those alone is much quicker.
+        beginnings = {re.escape(stem[: max(2, len(stem) - 1)]) for stem in self._rarities if stem.isascii()}
+        others = {re.escape(word) for word in rarities if not word.isascii()}
+        self._forms = re.compile(f" (?:{'|'.join(sorted(beginnings | others))})[^ ]*")
+        self.usual = usual
+
+    def score(self, body: str) -> float:
+        """The score of one text; more is better."""
+        often: dict[str, int] = {}
+        for form in self._forms.findall(f" {body}"):
+            stem = stem_of(form[1:])
+            if stem in self._rarities:
+                often[stem] = often.get(stem, 0) + 1
+        length = 1 - _LENGTH + _LENGTH * len(body.split()) / self.usual
+        return sum(
+            self._rarities[stem] * times * (_SATURATION + 1) / (times + _SATURATION * length)
+            for stem, times in often.items()
+        )
