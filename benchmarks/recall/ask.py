@@ -89,8 +89,8 @@ async def _baselines(jay: Scrubjay, asked: Asked) -> dict[str, list[UUID]]:
     wanted = {"place": {"lt": asked.before}} if asked.before is not None else {}
     query = Query(text=asked.text, filter=Filter(scope=Scope(user=asked.group), data=wanted), limit=LIMIT)
     parts = jay.parts
-    # As it was asked and without its title: what is put right first, or compared twice, is no search alone.
-    question = replace(understand(query), title="", sought=asked.text)
+    # As it was asked, without title or clauses: what is put right first, or compared twice, is no search alone.
+    question = replace(understand(query), title="", clauses=(), sought=asked.text)
     if len(terms := terms_of(asked.text)) < MOST_TERMS:
         question = replace(question, terms=tuple(terms))
     found = await retrieve(question, query, stores=parts.stores, serving=parts.serving, now=parts.clock(), depth=DEPTH)

@@ -1,13 +1,16 @@
 """The read path, from a question to its answers."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
 from scrubjay.model import Hit, Hits, Memory, Query
 from scrubjay.model.answers import hit_found
+from scrubjay.model.words import terms_of
 from scrubjay.ports import Calibrated, Stores, Trees, stage
+from scrubjay.read.clauses import unite
 from scrubjay.read.compare import compared
 from scrubjay.read.confidence import confidence
 from scrubjay.read.diversify import diversify
@@ -74,8 +77,8 @@ async def _judged(
     found: Retrieved, question: Question, query: Query, *, stores: Stores, now: datetime, depth: int
 ) -> _Judged:
     """What was found, fetched and put in order."""
-    candidates = fuse(found.rankings, terms=len(question.terms), depth=depth, limit=max(FUSED, 2 * query.limit))
-    many = shortlist(candidates.relevances, found, query.limit, titled=bool(question.title))
+    candidates, relevances = _candidates(found, question, depth=depth, limit=max(FUSED, 2 * query.limit))
+    many = shortlist(relevances, found, query.limit, titled=bool(question.title))
     fetched: list[tuple[Candidate, Memory]] = []
     start = 0
     while True:
@@ -88,9 +91,27 @@ async def _judged(
         with stage("rerank"):
             ranked = rerank(hydrated, question=question, now=now)
             diverse = diversify(ranked, query.limit)
-        start, many = many, needed(diverse, ranked, candidates.relevances, query.limit)
+        start, many = many, needed(diverse, ranked, relevances, query.limit)
         if many <= start:
             return _Judged(diverse.answers, ranked, missing)
+
+
+def _candidates(
+    found: Retrieved, question: Question, *, depth: int, limit: int
+) -> tuple[Sequence[Candidate], Sequence[float]]:
+    """What was found, best first, and how relevant each is."""
+    terms = len(question.terms)
+    if not found.clauses:
+        fused = fuse(found.rankings, terms=terms, depth=depth, limit=limit)
+        return fused, fused.relevances
+    # All of it: what the question finds late, a clause may find early.
+    whole = fuse(found.rankings, terms=terms, depth=depth, limit=2 * depth)
+    clauses = [
+        fuse(rankings, terms=len(terms_of(clause)), depth=depth, limit=2 * depth)
+        for clause, rankings in zip(question.clauses, found.clauses, strict=True)
+    ]
+    united = unite(whole, clauses, limit=limit)
+    return united, [candidate.relevance for candidate in united]
 
 
 async def recall(

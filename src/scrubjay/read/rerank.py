@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from scrubjay.model import Memory
 from scrubjay.model.answers import PARTS
+from scrubjay.model.memory import EVENT_KINDS
 from scrubjay.read.forms import words_found
 from scrubjay.read.fuse import MEANING, WORDS, Candidate
 from scrubjay.read.namesakes import NAMESAKE, namesakes
@@ -69,6 +70,9 @@ FACT_HALF_LIFE: Final = 365.0
 
 HALF_LIVES: Final = {"feedback": 90.0, "pattern": 180.0, "convention": 730.0, "instruction": 730.0, "rule": 3650.0}
 """Days, for kinds that fade faster or slower. Feedback is about work that moves on; a rule hardly ages."""
+
+_FADING: Final = {**HALF_LIVES, **dict.fromkeys(EVENT_KINDS, EVENT_HALF_LIFE)}
+"""The half-life of each kind that has another one than facts."""
 
 USE: Final = 0.1
 """Added for every doubling of its uses. Not measured either, and smaller still."""
@@ -163,10 +167,13 @@ class Ranked(NamedTuple):
         signals = self.signals
         reasons: list[str] = []
         if "meaning" in signals:
-            reasons.append(f"close in meaning ({signals['meaning']:.2f})")
+            # Adding nothing to what was rounded makes one zero of two.
+            reasons.append(f"close in meaning ({round(signals['meaning'], 2) + 0.0:.2f})")
         if "words" in signals:
             found = words_found(self.terms, self.memory.content)
             reasons.append(f"words: {', '.join(found[:WORDS_SHOWN])}" if found else "words of the question")
+        if not reasons and "clause" in signals:
+            reasons.append("close to a part of the question")
         if not reasons and "recency_rank" in signals:
             reasons.append("recent")
         # What no search found came with the turn that it follows.
@@ -292,8 +299,7 @@ def _company(relevance: float, best: Sequence[float]) -> float:
 def freshness(memory: Memory, now: datetime) -> float:
     """1 for what holds since this moment, half of it after each half-life of its kind."""
     days = max(0.0, (now - memory.valid_from).total_seconds() / 86_400)
-    half_life = EVENT_HALF_LIFE if memory.is_event else HALF_LIVES.get(memory.kind, FACT_HALF_LIFE)
-    return exp2(-days / half_life)
+    return exp2(-days / _FADING.get(memory.kind, FACT_HALF_LIFE))
 
 
 def familiarity(memory: Memory) -> float:

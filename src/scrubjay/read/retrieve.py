@@ -1,7 +1,7 @@
 """Retrieve: ask each index for what it knows, at the same time. A union: what any of them finds may answer."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from operator import attrgetter
@@ -10,6 +10,7 @@ from uuid import UUID
 
 from scrubjay.errors import EmbedderUnavailable, Unavailable
 from scrubjay.model import Query
+from scrubjay.model.words import terms_of
 from scrubjay.ports import Match, Serving, Stores, stage
 from scrubjay.read.nearest import nearest
 from scrubjay.read.title import compare_title
@@ -43,6 +44,8 @@ class Retrieved:
     """The generation that was asked by meaning, if one was."""
     vector: "Matrix | None" = field(default=None, compare=False, repr=False)
     """The question as a vector of its model."""
+    clauses: tuple[Mapping[str, Sequence[Match]], ...] = ()
+    """What each index found for each clause of a question that compares."""
 
     @property
     def compared(self) -> int:
@@ -52,7 +55,9 @@ class Retrieved:
     @property
     def stands_alone(self) -> bool:
         """Whether nothing that was found is known or suspected to be a turn of a session."""
-        return all(all(map(_ALONE, matches)) for matches in self.rankings.values())
+        return all(
+            all(map(_ALONE, matches)) for rankings in (self.rankings, *self.clauses) for matches in rankings.values()
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +70,8 @@ class Ready:
     """The question as a vector of its model."""
     title: "Matrix | None" = None
     """Its title as another, when it has one."""
+    clauses: "tuple[Matrix, ...]" = ()
+    """Each of its clauses as another, when it compares."""
     degraded: tuple[str, ...] = ()
     by_words: list[Match] | None = None
     """What has its words, when that was asked while the model took its time."""
@@ -96,28 +103,37 @@ async def retrieve(
         _by_words(question, query, stores=stores, now=now, depth=depth),
         meaning(),
     )
-    return await _united(ready, found, by_words, query, stores=stores, now=now)
+    united = await _united(ready, found, by_words, query, stores=stores, now=now)
+    search = _by_clause(ready, question, query, stores=stores, now=now, depth=depth)
+    return _with_clauses(united, await asyncio.gather(*map(search, question.clauses, ready.clauses)))
 
 
 async def ready_for(
     question: Question, query: Query, *, stores: Stores, serving: AskServing | None, now: datetime, depth: int
 ) -> Ready:
     """Do what of `retrieve` has to be waited for elsewhere, so that `retrieve_ready` finds the rest in one place."""
-    embedding = asyncio.ensure_future(_embedded(question, serving))
-    # A vector that is remembered is there at once; a model that has to work leaves time for the words.
-    await asyncio.sleep(0)
-    if embedding.done() or not question.by_words:
-        return await embedding
-    words = asyncio.ensure_future(_by_words(question, query, stores=stores, now=now, depth=depth))
+    begun: list[asyncio.Task[list[Match]]] = []
+
+    def begin() -> None:
+        begun.append(asyncio.ensure_future(_by_words(question, query, stores=stores, now=now, depth=depth)))
+
+    # A vector that is remembered is there before the loop has its turn; a model that has to work leaves time for words.
+    beginning = asyncio.get_running_loop().call_soon(begin) if question.by_words else None
     try:
-        ready = await embedding
+        ready = await _embedded(question, serving)
+        if not begun:
+            return ready
+        [words] = begun
         if words.done():
             return replace(ready, by_words=await words)
         # In a large store they take longer than the model, and meaning need not wait for them.
         by_words, found = await asyncio.gather(words, _by_meaning(ready, query, stores=stores, now=now, depth=depth))
         return replace(ready, by_words=by_words, by_meaning=found)
     finally:
-        words.cancel()  # Nobody waits for them any more, should the model have failed.
+        if beginning is not None:
+            beginning.cancel()
+        for words in begun:
+            words.cancel()  # Nobody waits for them any more, should the model have failed.
 
 
 async def retrieve_ready(
@@ -132,7 +148,9 @@ async def retrieve_ready(
     found = ready.by_meaning
     if found is None:
         found = await _by_meaning(ready, query, stores=stores, now=now, depth=depth)
-    return await _united(ready, found, by_words, query, stores=stores, now=now)
+    united = await _united(ready, found, by_words, query, stores=stores, now=now)
+    search = _by_clause(ready, question, query, stores=stores, now=now, depth=depth)
+    return _with_clauses(united, [await one for one in map(search, question.clauses, ready.clauses)])
 
 
 async def _united(
@@ -156,6 +174,27 @@ async def _united(
     except Unavailable:
         return replace(found, rankings=rankings, degraded=tuple(dict.fromkeys((*found.degraded, "vectors"))))
     return replace(found, rankings={**rankings, **compared})
+
+
+def _by_clause(
+    ready: Ready, question: Question, query: Query, *, stores: Stores, now: datetime, depth: int
+) -> "Callable[[str, Matrix], Coroutine[None, None, Retrieved]]":
+    """How each clause is searched for. Without a model there are no vectors of clauses, and nothing to search for."""
+
+    async def search(clause: str, vector: "Matrix") -> Retrieved:
+        part = replace(question, terms=tuple(terms_of(clause)))
+        by_words = await _by_words(part, query, stores=stores, now=now, depth=depth)
+        found = await _by_meaning(replace(ready, vector=vector), query, stores=stores, now=now, depth=depth)
+        return replace(found, rankings={**found.rankings, "words": by_words})
+
+    return search
+
+
+def _with_clauses(whole: Retrieved, clauses: Sequence[Retrieved]) -> Retrieved:
+    if not clauses:
+        return whole
+    missing = [name for one in (whole, *clauses) for name in one.degraded]
+    return replace(whole, clauses=tuple([one.rankings for one in clauses]), degraded=tuple(dict.fromkeys(missing)))
 
 
 async def _newest(query: Query, *, stores: Stores, now: datetime, depth: int) -> Retrieved:
@@ -208,7 +247,8 @@ async def _embedded(question: Question, serving: AskServing | None) -> Ready:
                 vector = (await embedder.embed([text], question=True))[0]
                 # By itself: beside a long text in one batch, a short one takes as long.
                 title = (await embedder.embed([question.title], question=True))[0] if question.title else None
-                return Ready(serving=answering, vector=vector, title=title)
+                clauses = tuple(await embedder.embed(question.clauses, question=True)) if question.clauses else ()
+                return Ready(serving=answering, vector=vector, title=title, clauses=clauses)
             except EmbedderUnavailable:
                 answering = await serving(failed=answering)
     except Unavailable:

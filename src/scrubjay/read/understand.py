@@ -7,6 +7,7 @@ from typing import Final
 
 from scrubjay.model import Query
 from scrubjay.model.words import MOST_TERMS, terms_of
+from scrubjay.read.clauses import clauses_of
 from scrubjay.read.framing import sought
 
 OPENING: Final = 200
@@ -47,6 +48,8 @@ class Question:
     """What is compared, and where the words are from: the text, or what it looks for when much of it only frames."""
     title: str = ""
     """The first line of a long question, when more lines follow: what it calls itself. Empty when it has none."""
+    clauses: tuple[str, ...] = ()
+    """Its parts, when it compares, each to be searched for as well; empty when the caller drew a line."""
     by_words: bool = False
     """Whether a search by words is wanted and has words to look for."""
     by_meaning: bool = False
@@ -72,11 +75,17 @@ def understand(query: Query) -> Question:
         terms=terms,
         sought=looked_for,
         title=_title(text),
+        clauses=clauses_of(looked_for, terms=len(terms)) if _is_open(query) else (),
         by_words=bool(terms),
         by_meaning=query.mode != "words" and bool(text),
         asks_assistant=_ASSISTANT.search(text) is not None,
         asks_back=looked_for != text or _BACK.search(text) is not None,
     )
+
+
+def _is_open(query: Query) -> bool:
+    """Whether the caller drew no line that what was found by a part of the question alone could cross."""
+    return query.mode == "hybrid" and query.least_similarity is None
 
 
 def _title(text: str) -> str:
