@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import weakref
 from dataclasses import asdict, replace
 
 import pytest
@@ -40,6 +41,15 @@ def test_a_reason_is_put_into_words_once_and_only_when_it_is_looked_at(hit, reas
     assert reason.asked == 0
     assert [hit.why, hit.why] == ["because", "because"]
     assert reason.asked == 1
+
+
+def test_what_a_reason_knows_is_let_go_of_when_it_is_told():
+    reason = Reason()
+    held = weakref.ref(reason)
+    hit = hit_found(MEMORY, 0.5, 0.25, None, {}, reason)
+    del reason
+    assert hit.why == "because"
+    assert held() is None
 
 
 @pytest.mark.parametrize(

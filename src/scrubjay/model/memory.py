@@ -1,15 +1,12 @@
 """A memory: what, where and when. One value serves all five memories; a kind is only a word in it."""
 
 import json
-from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from hashlib import blake2b
-from itertools import repeat
-from operator import call
-from typing import Final, Self
+from typing import Any, Final, Self, cast
 from uuid import UUID
 
 from scrubjay.errors import InvalidInput
@@ -210,18 +207,28 @@ class Memory:
         return f"<Memory {self.id} {self.kind}{key} {content!r} ({self.scope})>"
 
 
-_FIELDS: Final = tuple(getattr(Memory, one.name).__set__ for one in fields(Memory))
+class _Unchecked:
+    """The same slots without the checks: what was put into them becomes a memory when its class is changed."""
+
+    __slots__ = Memory.__slots__
 
 
 def as_stored(values: Sequence[object]) -> Memory:
     """The memory of these values, one for each field in their order, from a store that checked them when it took them.
 
-    Recall looks at a hundred memories for every ten that it returns: to check each of them again would be most of it.
+    Recall looks at many memories for every one that it returns: to check each of them again would be most of it.
     """
-    memory = object.__new__(Memory)
-    # Without a loop of our own, which would take twice as long.
-    deque(map(call, _FIELDS, repeat(memory), values), maxlen=0)
-    return memory
+    memory: Any = _Unchecked()
+    # Six times as fast as to ask each slot of a frozen class to take its value.
+    (
+        memory.id, memory.kind, memory.content, memory.key, memory.data, memory.importance, memory.trust,
+        memory.source, memory.author, memory.reason, memory.derived_from, memory.redacted, memory.encrypted,
+        memory.scope, memory.position, memory.created_at, memory.valid_from, memory.valid_to, memory.expires_at,
+        memory.superseded_at, memory.superseded_by, memory.closed_because, memory.uses, memory.used_at,
+        memory.generation, memory._fingerprint,  # noqa: SLF001 -- its own module
+    ) = values  # fmt: skip
+    memory.__class__ = Memory
+    return cast("Memory", memory)
 
 
 _TOLD: Final = Trust.TOLD

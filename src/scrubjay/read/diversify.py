@@ -50,7 +50,7 @@ def diversify(ranked: Sequence[Ranked], limit: int) -> Diverse:
         if len(taken) == limit:
             break
         gist = Gist(one.memory.content)
-        if any(gist.repeats(other) for other in gist.about_as_long(seen)):
+        if any(gist.says_what(other) for other in gist.about_as_long(seen)):
             behind.append(one)
         else:
             taken.append(one)
@@ -76,10 +76,13 @@ class Gist:
         return [other for other in others if other.length >= least and ALIKE * other.length <= most]
 
     def repeats(self, other: "Gist") -> bool:
-        """Whether it says what the other says. The cheap questions come first, for most texts fail them."""
+        """Whether it says what the other says."""
+        return bool(self.about_as_long([other])) and self.says_what(other)
+
+    def says_what(self, other: "Gist") -> bool:
+        """The same of one that is about as long. The cheap questions come first, for most texts fail them."""
         return (
-            bool(self.about_as_long([other]))
-            and _share(self.different, other.different) >= ALIKE
+            _share(self.different, other.different) >= ALIKE
             and _share(self.pairs(), other.pairs()) >= ALIKE
             and self.turning() == other.turning()
         )

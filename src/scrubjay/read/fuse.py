@@ -76,7 +76,7 @@ class Candidate(NamedTuple):
     def similarity(self) -> float | None:
         """The cosine of its meaning and the question's; None when it was not compared."""
         signals = self.signals
-        return signals.score("meaning") if isinstance(signals, _Signals) else signals.get("meaning")
+        return signals.cosine if isinstance(signals, _Signals) else signals.get("meaning")
 
 
 class _Noted(NamedTuple):
@@ -94,11 +94,12 @@ class _Noted(NamedTuple):
 class _Signals(Mapping[str, float]):
     """What the rankings say of one memory, put together when somebody wants to know: hardly ever."""
 
-    __slots__ = ("_noted", "_row")
+    __slots__ = ("_noted", "_row", "cosine")
 
-    def __init__(self, noted: Sequence[_Noted], row: int) -> None:
+    def __init__(self, noted: Sequence[_Noted], row: int, cosine: float | None) -> None:
         self._noted = noted
         self._row = row
+        self.cosine = cosine
 
     def _all(self) -> dict[str, float]:
         signals: dict[str, float] = {}
@@ -122,14 +123,6 @@ class _Signals(Mapping[str, float]):
 
     def __len__(self) -> int:
         return len(self._all())
-
-    def score(self, name: str) -> float | None:
-        """What this ranking gave it; None when it is not there."""
-        for noted in self._noted:
-            if noted.name == name:
-                place = noted.places.get(self._row)
-                return None if place is None else noted.matches[place].score
-        return None
 
 
 class Fused(Sequence[Candidate]):
@@ -160,7 +153,8 @@ class Fused(Sequence[Candidate]):
             if place is not None:
                 match = noted.matches[place]
                 break
-        return Candidate(match.id, relevance, _Signals(self._noted, row), match.start, match.stop)
+        cosine = match.score if noted.name == "meaning" else None
+        return Candidate(match.id, relevance, _Signals(self._noted, row, cosine), match.start, match.stop)
 
 
 def fuse(rankings: Mapping[str, Sequence[Match]], *, terms: int = 1, depth: int = DEPTH, limit: int = FUSED) -> Fused:
@@ -183,9 +177,10 @@ def fuse(rankings: Mapping[str, Sequence[Match]], *, terms: int = 1, depth: int 
     titles = rankings.get("title", ())
     for name, weight in _weights(columns, terms).items():
         matches = _with_titles(columns[name], titles) if name == "meaning" and titles else columns[name]
-        absent = _absent(name, matches, complete=len(matches) < depth)
-        least = LEAST_SPREAD if name == "meaning" else _ROUNDING * matches[0].score
-        standard = _standardized(matches, places[name], len(rows), absent=absent, least=least)
+        scores = [match.score for match in matches]
+        absent = _absent(name, scores, complete=len(scores) < depth)
+        least = LEAST_SPREAD if name == "meaning" else _ROUNDING * scores[0]
+        standard = _standardized(scores, places[name], len(rows), absent=absent, least=least)
         totals = [total + weight * score for total, score in zip(totals, standard, strict=True)]
         noted.append(_Noted(name, columns[name], _by_row(places[name]), standard, weight))
     if titles:
@@ -232,20 +227,20 @@ def _with_titles(meaning: Sequence[Match], titles: Sequence[Match]) -> list[Matc
     return [match._replace(score=(match.score + told.get(match.id.int, match.score)) / 2) for match in meaning]
 
 
-def _absent(name: str, matches: Sequence[Match], *, complete: bool) -> float:
+def _absent(name: str, scores: Sequence[float], *, complete: bool) -> float:
     """The score of what a ranking lacks."""
     if not complete:
-        return min(match.score for match in matches)
-    return 0.0 if name == "words" else sum(match.score for match in matches) / len(matches)
+        return min(scores)
+    return 0.0 if name == "words" else sum(scores) / len(scores)
 
 
 def _standardized(
-    matches: Sequence[Match], places: Sequence[int], size: int, *, absent: float, least: float
+    scores: Sequence[float], places: Sequence[int], size: int, *, absent: float, least: float
 ) -> list[float]:
     """For each row, how many standard deviations its score lies above the mean of all rows."""
     values = [absent] * size
-    for row, match in zip(places, matches, strict=True):
-        values[row] = match.score
+    for row, score in zip(places, scores, strict=True):
+        values[row] = score
     mean = sum(values) / size
     values = [value - mean for value in values]
     spread = max(least, sqrt(sum([value * value for value in values]) / size))
