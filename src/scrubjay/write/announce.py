@@ -1,7 +1,6 @@
 """Say what happened once it is committed: one event for each place, with ids and never with content."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -15,28 +14,26 @@ BATCH: Final = 100
 
 def stored(done: Sequence[Remembered], at: datetime) -> list[Event]:
     """What a write changed. Nothing is said of what was known already."""
-    outcomes = {one.outcome for one in done}
     return [
         event
         for outcome in ("stored", "superseded")
-        if outcome in outcomes
         for event in _events("memory.stored", [one.memory for one in done if one.outcome == outcome], at, outcome)
     ]
 
 
 def imported(memories: Sequence[Memory], at: datetime) -> list[Event]:
     """What came from an export."""
-    return list(_events("memory.stored", memories, at, "imported"))
+    return _events("memory.stored", memories, at, "imported")
 
 
 def forgotten(memories: Sequence[Memory], at: datetime) -> list[Event]:
     """What was closed."""
-    return list(_events("memory.forgotten", memories, at))
+    return _events("memory.forgotten", memories, at)
 
 
 def purged(memories: Sequence[Memory], at: datetime) -> list[Event]:
     """What was deleted for good."""
-    return list(_events("memory.purged", memories, at))
+    return _events("memory.purged", memories, at)
 
 
 def switched(generation: Generation, at: datetime) -> list[Event]:
@@ -45,11 +42,12 @@ def switched(generation: Generation, at: datetime) -> list[Event]:
     return [Event(name="generation.switched", scope=None, at=at, data=data)]
 
 
-def _events(name: str, memories: Iterable[Memory], at: datetime, outcome: str | None = None) -> Iterator[Event]:
+def _events(name: str, memories: Iterable[Memory], at: datetime, outcome: str | None = None) -> list[Event]:
     """One event for each scope, since a listener may know of what it sees and of nothing else."""
-    scopes: dict[Scope, list[Memory]] = defaultdict(list)
+    scopes: dict[Scope, list[Memory]] = {}
     for memory in memories:
-        scopes[memory.scope].append(memory)
+        scopes.setdefault(memory.scope, []).append(memory)
+    events: list[Event] = []
     for scope, held in scopes.items():
         for start in range(0, len(held), BATCH):
             some = held[start : start + BATCH]
@@ -57,4 +55,7 @@ def _events(name: str, memories: Iterable[Memory], at: datetime, outcome: str | 
                 "ids": [str(memory.id) for memory in some],
                 "kinds": [memory.kind for memory in some],
             }
-            yield Event(name=name, scope=scope, at=at, data=data if outcome is None else {**data, "outcome": outcome})
+            if outcome is not None:
+                data["outcome"] = outcome
+            events.append(Event(name=name, scope=scope, at=at, data=data))
+    return events

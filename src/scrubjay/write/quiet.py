@@ -42,7 +42,8 @@ class Quiet:
         One that is made from others, or may replace one, is left out of both where memories are hidden: only storing it
         tells whether it is.
         """
-        if self.hidden is None and {draft.kind for draft in drafts}.isdisjoint(_AT_TIMES.union(self.kinds)):
+        kinds = {draft.kind for draft in drafts}
+        if self.hidden is None and kinds.isdisjoint(_AT_TIMES) and kinds.isdisjoint(self.kinds):
             return list(drafts), {}  # As nearly always.
         loud: list[Memory] = []
         marks: dict[UUID, int] = {}

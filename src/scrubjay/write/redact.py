@@ -2,15 +2,15 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from scrubjay.model import Json
 from scrubjay.model.checks import check_content, check_depth
 from scrubjay.ports import Redactor
 from scrubjay.write.assignments import names_a_credential
-from scrubjay.write.secrets import RULES, TOKEN, TOKEN_SIGNS, Span
+from scrubjay.write.secrets import RULES, TOKEN_SIGNS, Span
 
 _PLACEHOLDER: Final = re.compile(r"\[redacted:[a-z0-9-]+\]")
 
@@ -19,37 +19,31 @@ _SHORTEST: Final = 8
 
 _MARKS: Final = "-_./=:<'\""
 
+Triggers: TypeAlias = tuple[tuple[str, list[int]], ...]
+Gate: TypeAlias = tuple[str, Triggers, Triggers]
+"""Marks of which a text must have one, triggers that match any case, and those that match exactly, with their rules."""
 
-def _gates() -> dict[frozenset[str], dict[str, set[int]]]:
-    """The triggers of all rules, grouped by the punctuation that they come with: what lacks it is passed over."""
-    gates: dict[frozenset[str], dict[str, set[int]]] = {}
+
+def _gates(signs: int) -> tuple[Gate, ...]:
+    """The triggers of all rules that need no more signs of a token in a row, by the marks that they come with."""
+    gates: dict[str, dict[str, list[int]]] = {}
     for place, rule in enumerate(RULES):
-        for trigger in rule.triggers:
+        for trigger in rule.triggers if rule.signs <= signs else ():
             marks = rule.needs or next((letter for letter in trigger if letter in _MARKS), "")
-            gates.setdefault(frozenset(marks), {}).setdefault(trigger, set()).add(place)
-    return gates
-
-
-def _shortest(triggers: Iterable[str]) -> tuple[str, ...]:
-    """The triggers without those that hold another one: a text without that has none of them."""
-    given = set(triggers)
-    return tuple(sorted(one for one in given if not any(other in one for other in given - {one})))
-
-
-_GATES: Final = tuple(
-    (
-        marks,
-        tuple((trigger, places) for trigger, places in triggers.items() if trigger == trigger.lower()),
-        tuple((trigger, places) for trigger, places in triggers.items() if trigger != trigger.lower()),
+            gates.setdefault(marks, {}).setdefault(trigger, []).append(place)
+    return tuple(
+        (
+            marks,
+            tuple((trigger, places) for trigger, places in triggers.items() if trigger == trigger.lower()),
+            tuple((trigger, places) for trigger, places in triggers.items() if trigger != trigger.lower()),
+        )
+        for marks, triggers in gates.items()
     )
-    for marks, triggers in _gates().items()
-)
-"""What a text must have, the triggers that match any case, and those that match exactly, with the rules they call."""
 
-_SHORT: Final = {place for place, rule in enumerate(RULES) if rule.is_short}
-_SHORT_TRIGGERS: Final = _shortest(trigger.lower() for place in _SHORT for trigger in RULES[place].triggers)
+
 _TOKENS: Final = bytes(ord("x") if chr(code) in TOKEN_SIGNS else ord(" ") for code in range(256))
-_ANY_TOKEN: Final = b"x" * TOKEN
+_TIERS: Final = tuple((b"x" * signs, _gates(signs)) for signs in sorted({rule.signs for rule in RULES}))
+"""What to look for in a text that has so many signs of a token in a row, from none on."""
 
 
 class SecretRedactor:
@@ -154,34 +148,35 @@ def _found(text: str) -> list[tuple[int, int, str]]:
 def _called(text: str) -> Collection[int]:
     """Which rules are worth asking about this text. This is all that ordinary text costs."""
     lowered = text.lower()
-    if _has_token(text):
-        return _triggered(text, lowered)
-    # As nearly all prose has none: what is left to look for is a password.
-    for trigger in _SHORT_TRIGGERS:
-        if trigger in lowered:
-            return _triggered(text, lowered) & _SHORT
-    return ()
+    called: list[int] = []
+    for marks, any_case, exact in _worth_trying(text):
+        for mark in marks:
+            if mark in text:
+                break
+        else:
+            if marks:
+                continue
+        for trigger, places in any_case:
+            if trigger in lowered:
+                called += places
+        for trigger, places in exact:
+            if trigger in text:
+                called += places
+    return set(called) if called else ()
 
 
-def _has_token(text: str) -> bool:
-    """Whether it has as many signs of a token in a row as the shortest of them has."""
+def _worth_trying(text: str) -> tuple[Gate, ...]:
+    """What to look for in a text, by how many signs of a token it has in a row: in nearly all prose, for passwords."""
     # Some patterns take letters of other scripts for ours, so such a text is always read closer.
-    return not text.isascii() or _ANY_TOKEN in text.encode().translate(_TOKENS)
-
-
-def _triggered(text: str, lowered: str) -> set[int]:
-    """The rules whose triggers stand in this text, with the punctuation that they come with."""
-    present = {mark for mark in _MARKS if mark in text}
-    called: set[int] = set()
-    for marks, any_case, exact in _GATES:
-        if not marks or not marks.isdisjoint(present):
-            for trigger, places in any_case:
-                if trigger in lowered:
-                    called |= places
-            for trigger, places in exact:
-                if trigger in text:
-                    called |= places
-    return called
+    if not text.isascii():
+        return _TIERS[-1][1]
+    shape = text.encode().translate(_TOKENS)
+    found = _TIERS[0][1]
+    for token, gates in _TIERS[1:]:
+        if token not in shape:
+            break
+        found = gates
+    return found
 
 
 def _merged(found: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:

@@ -208,9 +208,9 @@ class Writer:
     async def _trusted(self, drafts: list[Memory]) -> list[Memory]:
         """What is derived is trusted no more than its weakest source, and its sources have to be there."""
         derived = [draft.derived_from for draft in drafts if draft.derived_from]
-        wanted = list(dict.fromkeys(source for sources in derived for source in sources))
-        if not wanted:
+        if not derived:
             return drafts
+        wanted = list(dict.fromkeys(source for sources in derived for source in sources))
         tenant = Scope(tenant=drafts[0].scope.tenant)
         known = {memory.id: memory.trust for memory in await self._records.get(tenant, wanted)}
         if missing := [source for source in wanted if source not in known]:

@@ -28,8 +28,11 @@ Span: TypeAlias = tuple[int, int]
 
 Accept: TypeAlias = Callable[[str], bool]
 
-TOKEN: Final = 15
-"""The signs of the shortest token that any rule finds, its prefix among them, unless the rule says that it is short."""
+TOKEN: Final = 20
+"""Signs of the shortest token that nearly any rule finds, its prefix among them."""
+
+SHORT_TOKEN: Final = 15
+"""The same for the few rules that find shorter ones."""
 
 TOKEN_SIGNS: Final = frozenset(f"{ascii_letters}{digits}-_./+=~%\\")
 """What tokens are made of, in every rule."""
@@ -45,8 +48,8 @@ class Rule:
     find: Callable[[str], Iterable[Span]]
     needs: str = ""
     """One of these characters must be there as well."""
-    is_short: bool = False
-    """Whether it may be found in a text that nowhere has `TOKEN` signs of a token in a row, as a password may."""
+    signs: int = TOKEN
+    """Signs of a token that stand in a row in each of its secrets, at least; none in a password, which is anything."""
 
 
 def _matching(pattern: str, *, accept: Accept | None = None, flags: int = 0) -> Callable[[str], Iterator[Span]]:
@@ -161,12 +164,12 @@ _WORD: Final = r"[A-Za-z0-9_-]"
 
 RULES: Final[tuple[Rule, ...]] = (
     # Most telling first: where two rules find the same thing, the earlier one names it.
-    Rule("private-key", ("PRIVATE KEY",), _private_keys, needs="-"),
+    Rule("private-key", ("PRIVATE KEY",), _private_keys, needs="-", signs=SHORT_TOKEN),
     Rule(
         "private-key",
         ("PuTTY-User-Key",),
         _matching(r"Private-Lines: ?\d+\s+(?P<secret>(?:[A-Za-z0-9+/=]+\s+)+)"),
-        is_short=True,
+        signs=0,
     ),
     Rule("private-key", ("AGE-SECRET-KEY-",), _matching(r"AGE-SECRET-KEY-1[A-Z0-9]{58}")),
     Rule("anthropic-key", ("sk-ant-",), _token("sk-ant-", rf"{_WORD}{{20,}}")),
@@ -182,7 +185,11 @@ RULES: Final[tuple[Rule, ...]] = (
         "gitlab-token", ("gl",), _token("gl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas)-", rf"{_WORD}{{20,}}"), needs="-"
     ),
     Rule(
-        "slack-token", ("xox", "xapp-"), _token("xox[abeoprs]-|xoxe\\.xox[bp]-|xapp-", r"[A-Za-z0-9-]{10,}"), needs="-"
+        "slack-token",
+        ("xox", "xapp-"),
+        _token("xox[abeoprs]-|xoxe\\.xox[bp]-|xapp-", r"[A-Za-z0-9-]{10,}"),
+        needs="-",
+        signs=SHORT_TOKEN,
     ),
     Rule(
         "slack-webhook",
@@ -242,28 +249,29 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("mailchimp-key", ("-us",), _matching(r"[0-9a-f](?<![0-9A-Za-z].)[0-9a-f]{31}-us\d{1,2}(?![0-9A-Za-z])")),
     Rule("softlayer-key", ("softlayer", "sl_", "sl-"), _plugin("softlayer", "SoftlayerDetector"), needs=":=/"),
     Rule("square-secret", ("sq0csp-",), _plugin("square_oauth", "SquareOAuthDetector")),
-    Rule("url-password", ("://",), _url_passwords, is_short=True),
+    Rule("url-password", ("://",), _url_passwords, signs=0),
     Rule(
         "bearer-token",
         ("bearer",),
         _matching(
             r"\bbearer\s{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{16,})", accept=_varied_and_random, flags=re.IGNORECASE
         ),
+        signs=SHORT_TOKEN,
     ),
     Rule(
         "basic-authorization",
         ("basic ",),
         _matching(r"\bbasic\s{1,3}(?P<secret>[A-Za-z0-9+/]{6,}={0,2})", accept=_names_a_user, flags=re.IGNORECASE),
-        is_short=True,
+        signs=0,
     ),
-    Rule("password", ("pass", "pwd", "pw"), assigned_passwords, needs=":=", is_short=True),
-    Rule("password", ("pass", "identified by", "curl"), commanded_passwords, needs="-'<", is_short=True),
-    Rule("password", ("password", "passphrase", "passcode"), spoken_passwords, is_short=True),
+    Rule("password", ("pass", "pwd", "pw"), assigned_passwords, needs=":=", signs=0),
+    Rule("password", ("pass", "identified by", "curl"), commanded_passwords, needs="-'<", signs=0),
+    Rule("password", ("password", "passphrase", "passcode"), spoken_passwords, signs=0),
     Rule(
         "credential",
         ("secret", "token", "key", "credential", "auth"),
         assigned_secrets,
         needs=":=",
-        is_short=True,
+        signs=0,
     ),
 )

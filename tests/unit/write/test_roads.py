@@ -1,5 +1,7 @@
 """What nearly every telling needs takes a short road. Both roads lead to the same place, letter by letter."""
 
+import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 
@@ -8,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrubjay.backends.sql import joint, writing
+from scrubjay.backends.sql import bulk, joint, writing, writing_sqlite
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.migrate import migrate
@@ -20,7 +22,7 @@ from scrubjay.model.memory import as_told
 from scrubjay.ports import Ahead, Entry
 from scrubjay.testing import NOW, a_memory, a_scope
 from scrubjay.testing.values import HOUR
-from scrubjay.write import redact
+from scrubjay.write import redact, secrets
 from scrubjay.write.prepare import prepare, telling_of
 from scrubjay.write.reconcile import reconcile
 from scrubjay.write.redact import SecretRedactor
@@ -73,8 +75,24 @@ def test_what_is_told_alone_is_the_memory_with_all_else_left_out(content):
 def test_no_secret_is_passed_over_where_no_token_is_long_enough(text):
     quick = SecretRedactor().redact(text)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(redact, "_has_token", lambda _: True)
+        patched.setattr(redact, "_worth_trying", lambda _: redact._gates(secrets.TOKEN))
         assert SecretRedactor().redact(text) == quick
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("xoxb-a1B2c3D4e5", "slack-token"),
+        ("Bearer a1B2c3D4e5F6g7H8", "bearer-token"),
+        ("-----BEGIN PRIVATE KEY-----\na1B2c3D4e5F6g7H8\n-----END PRIVATE KEY-----", "private-key"),
+        ("AKIAIOSFODNN7EXAMPL0", "aws-access-key"),
+        ("eyJhbGciOiJ.eyJzdWIiOiI", "jwt"),
+        ("sk-a1B2c3D4e5F6g7H8i9J0", "openai-key"),
+        ("PuTTY-User-Key Private-Lines: 1\nAAAA\n", "private-key"),
+    ],
+)
+def test_the_shortest_secret_is_long_enough(text, kind):
+    assert SecretRedactor().redact(text)[1] == (kind,)
 
 
 @settings(max_examples=300)
@@ -154,6 +172,46 @@ async def test_both_roads_store_the_same_rows(file, monkeypatch, many):
     assert answers[0] == answers[1]
     for table in TABLES:
         assert await rows_of(short, table) == await rows_of(long, table), table
+
+
+@pytest.mark.parametrize("many", [1, bulk.AT_ONCE - 1, bulk.AT_ONCE, 2 * bulk.AT_ONCE + 3])
+def test_rows_that_go_together_are_those_that_go_alone(many):
+    columns = ("number", "word", "rare", "blob", "never")
+    rows = [(at, f"w{at}", "x" if at == many // 2 else None, bytearray([at % 256]), None) for at in range(many)]
+    stored = []
+    for batches in [rows], [[row] for row in rows]:
+        with closing(sqlite3.connect(":memory:")) as file:
+            file.execute(f"CREATE TABLE things ({', '.join(columns)})")
+            for batch in batches:
+                bulk.insert(file, "things", columns, batch)
+            stored.append(file.execute("SELECT * FROM things").fetchall())
+    assert stored == [[(*row[:3], bytes(row[3]), row[4]) for row in rows]] * 2
+
+
+async def test_more_than_go_together_are_stored_on_both_roads(file, monkeypatch):
+    told = [*drafts(), *(a_memory(f"Note {number}") for number in range(bulk.AT_ONCE))]
+    short, long = await file("short"), await file("long")
+    answers = [await joint.SqliteJoint(short).write(told, reconcile, ahead_of(told))]
+    monkeypatch.setattr(writing, "_are_new", lambda drafts, decide: False)
+    monkeypatch.setattr(bulk, "AT_ONCE", len(told) + 1)
+    answers.append(await joint.SqliteJoint(long).write(told, reconcile, ahead_of(told)))
+    assert answers[0] == answers[1]
+    for table in TABLES:
+        assert await rows_of(short, table) == await rows_of(long, table), table
+
+
+async def test_a_row_that_cannot_be_stored_takes_those_with_it_along(file):
+    database = await file("refused")
+    told = [a_memory(f"Note {number}") for number in range(bulk.AT_ONCE)]
+    unlike = {draft.id: replace(draft, scope=a_scope(user="nobody")) for draft in told[-1:]}
+
+    def work(connection):
+        numbers = writing_sqlite.interned(connection, {told[0].scope}) | {a_scope(user="nobody"): 7_000}
+        writing_sqlite.insert(connection, [unlike.get(draft.id, draft) for draft in told], numbers, {})
+
+    with pytest.raises(sqlite3.IntegrityError, match="FOREIGN KEY"):
+        await database.write(work)
+    assert await rows_of(database, "memories") == await rows_of(database, "texts") == []
 
 
 async def test_vectors_that_come_with_a_memory_are_those_that_come_after_it(file):

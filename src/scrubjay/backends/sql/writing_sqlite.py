@@ -7,6 +7,7 @@ import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final
 from uuid import UUID
 
@@ -57,10 +58,10 @@ def known(
         ids = _perhaps_stored(cursor, some)
         found = cursor.execute(_by_ids(len(ids)), ids).fetchall() if ids else []
         words = [(numbers[draft.scope], bytearray(draft.fingerprint)) for draft in some if not draft.is_event]
-        keys = list(dict.fromkeys((numbers[draft.scope], draft.key) for draft in some if draft.key))
+        keys = {(numbers[draft.scope], draft.key) for draft in some if draft.key}
         for column, wanted in (("fingerprint", words), ("key", keys)):
             if wanted:
-                values = [value for pair in wanted for value in pair]
+                values = [*chain.from_iterable(wanted)]
                 found += cursor.execute(_believed(column, len(wanted)), values).fetchall()
         if found:
             yield from reader.told(connection, found)
