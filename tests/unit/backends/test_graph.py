@@ -9,7 +9,7 @@ import pytest
 
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.schema import metadata
-from scrubjay.backends.vectors import embedded
+from scrubjay.backends.vectors import embedded, unloaded
 from scrubjay.backends.vectors.embedded import EmbeddedVectors
 from scrubjay.backends.vectors.graph import Source, build
 from scrubjay.backends.vectors.snapshots import Snapshots
@@ -297,6 +297,30 @@ async def test_a_search_that_cannot_be_answered_aside_waits_for_the_one_who_load
     assert found[0].id == entries[7].id
     assert len(late._partitions[KEY].matrix) == MANY
     assert not late._partitions[KEY].loading
+
+
+async def test_a_search_that_waits_for_the_one_who_loads_misses_nothing_that_was_written_meanwhile(
+    opened, engine, entries, hardly_any_are_few, monkeypatch
+):
+    read, hand_over, give = Event(), unloaded._hand_over, Event()
+
+    def handing_over(*given):
+        read.set()
+        give.wait(60)
+        hand_over(*given)
+
+    monkeypatch.setattr(unloaded, "_hand_over", handing_over)
+    late = await opened()
+    for _ in range(4):
+        await late.search(1, clustered(1)[0], ALL, now=NOW, limit=10)
+    assert await asyncio.to_thread(read.wait, 60), "all rows have been read"
+    [mine] = [an_entry(entries[7].vectors[0])]
+    await engine.upsert(1, [mine])
+    named = ids_of([mine, *entries])
+    searching = asyncio.create_task(late.search(1, mine.vectors[0], ALL, now=NOW, limit=10, among=named))
+    await asyncio.sleep(0.05)
+    give.set()
+    assert mine.id in ids_of(await searching)
 
 
 async def test_shutting_does_not_wait_until_a_tenant_is_loaded(opened, engine, hardly_any_are_few):

@@ -208,7 +208,7 @@ class EmbeddedVectors:
             if few is not None:
                 return few
             matrix = self._arrived(connection, partition, dimensions, change, epoch)
-        elif partition.change < change:
+        if partition.change < change:
             feed = feeds.changes(connection, partition.generation, partition.tenant, after=partition.change)
             taken_in(connection, matrix, feed)
             partition.change = change
@@ -260,7 +260,7 @@ class EmbeddedVectors:
         outdated = partition.matrix
         while partition.loading:
             partition.arrival.wait()
-        if partition.matrix is not None and partition.matrix is not outdated:
+        if partition.matrix is not None and partition.matrix is not outdated and partition.epoch >= epoch:
             return partition.matrix
         if partition.is_large:
             log.info("a search waits until the vectors of its tenant are loaded", tenant=partition.tenant)
