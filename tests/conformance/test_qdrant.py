@@ -194,6 +194,17 @@ async def test_many_who_make_the_collection_at_once_make_one(own, protocol, roun
         assert await one._builds(one._server) == [f"{prefix}-g1-1"]
 
 
+async def test_a_generation_that_was_dropped_is_made_whole_by_whoever_writes_next(vectors):
+    entries = entries_of(directions(10))
+    await vectors.upsert(1, entries)
+    await vectors.drop(1)
+    # As another writer leaves it who has only begun to make it again.
+    await vectors._server.create(vectors._build(1, 1), dimensions=64)
+    await vectors.upsert(1, entries)
+    assert await vectors.count(1) == 10
+    assert (await found(vectors, entries[0].vectors[0]))[0] == entries[0].id
+
+
 async def test_two_processes_make_one_collection(own, protocol):
     script = """
 import asyncio, sys

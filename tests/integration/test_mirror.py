@@ -8,6 +8,7 @@ from uuid import uuid4
 import pytest
 from whole_store import CountingEmbedder
 
+from patience import LONG
 from scrubjay.backends.memory import MemoryVectors
 from scrubjay.backends.vectors.chroma import ChromaVectors
 from scrubjay.backends.vectors.mirrored import MirroredVectors
@@ -211,6 +212,49 @@ async def test_what_is_purged_while_it_is_copied_does_not_stay(beside):
     jay = await beside.open()
     assert await jay.vectors.mirror() == 28
     assert await jay.parts.stores.vectors.mirror.traces(ids[:2]) == 0
+
+
+class Halting:
+    """Records that halt where one of their verbs is called, until they are told to go on."""
+
+    def __init__(self, records, verb):
+        self._records = records
+        self._verb = verb
+        self.reached, self.may = asyncio.Event(), asyncio.Event()
+
+    def __getattr__(self, name):
+        return self._halted if name == self._verb else getattr(self._records, name)
+
+    async def _halted(self, *given):
+        self.reached.set()
+        await asyncio.wait_for(self.may.wait(), LONG)
+        return await getattr(self._records, self._verb)(*given)
+
+
+async def test_what_another_process_stores_while_the_engine_is_emptied_is_stored_again(beside):
+    jay, other = await beside.open(model := CountingEmbedder()), await beside.open()
+    ids = {one.memory.id for one in await jay.remember_many(TEXTS)}
+    marking, counting = (Halting(jay.parts.stores.records, verb) for verb in ("mark", "backlog"))
+    other.parts.index._records, jay.parts.index._records = marking, counting
+    # The other one gives the engine all that is doubted, and marks it after the engine was emptied and looked at.
+    drop, filling = beside.engine.drop, []
+
+    async def overtaken(generation):
+        filling.append(asyncio.create_task(other.reindex()))
+        await asyncio.wait_for(marking.reached.wait(), LONG)
+        await drop(generation)
+
+    beside.engine.drop = overtaken
+    rebuilding = asyncio.create_task(jay.vectors.rebuild())
+    await asyncio.wait_for(counting.reached.wait(), LONG)
+    marking.may.set()
+    await asyncio.gather(*filling)
+    counting.may.set()
+    done = await rebuilding
+    assert (done.memories, done.embedded, model.kept) == (30, 0, 30)
+    assert await beside.engine.count(1) == 30
+    assert await found(jay) == (ids, ())
+    assert await jay.check() == []
 
 
 async def test_two_processes_with_different_engines_do_not_rebuild(engine_url, records):

@@ -71,18 +71,34 @@ class VectorUpkeep:
             len(await vectors.mirror.missing(drained.number, page)) async for page in self._marked(drained.number)
         ]
         # Doubted first: from here on the mirror answers, and draining knows what to do should this be stopped.
-        await generations.refill((await generations.keeping()).engine, at=self._parts.clock())
-        index.look_again()
+        await self._doubt()
         for one in known:
             await vectors.engine.drop(one.number)
         waiting = await self._stores.records.backlog(drained.number)
         carried = await self._carried(vectors, others, lambda done, total: progress(done, total + waiting))
         indexed = await index.drain(lambda done, total: progress(carried + done, carried + total))
+        if await self._lacks(vectors.engine, drained.number):
+            # Somebody else was draining: what they had stored went with the rest, and they marked it after that.
+            await self._doubt()
+            indexed = await index.drain(lambda done, total: progress(carried + done, carried + total))
         return Rebuilt(
             generations=tuple(one.number for one in known),
             memories=carried + indexed,
             embedded=min(sum(lacking), indexed),
         )
+
+    async def _doubt(self) -> None:
+        """Let the mirror answer until every memory has been looked for in the engine."""
+        generations = self._stores.generations
+        await generations.refill((await generations.keeping()).engine, at=self._parts.clock())
+        self._parts.index.look_again()
+
+    async def _lacks(self, engine: Vectors, generation: int) -> bool:
+        """Whether a memory that is marked has no vectors there."""
+        async for page in self._marked(generation):
+            if await engine.missing(generation, page):
+                return True
+        return False
 
     async def _carried(self, vectors: Mirrored, numbers: Sequence[int], progress: Progress) -> int:
         """Give the engine these generations as the mirror has them: those that answer again only after a rollback."""

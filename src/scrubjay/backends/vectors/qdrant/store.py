@@ -161,6 +161,9 @@ class QdrantVectors:
         server = await self._reach()
         for name in await self._builds(server, generation):
             await server.delete(name)
+            self._complete.discard(name)
+        # The next build has the same name, and whoever finds it half made has to finish it.
+        self._written.pop(generation, None)
 
     async def rebuild(self, generation: int, entries: AsyncIterable[Sequence[Entry]]) -> int:
         """Build a generation anew from these entries, beside the one that answers; then switch, and drop the old one.
@@ -261,7 +264,11 @@ class QdrantVectors:
         raise StoreUnavailable(f"{self.name}: generation {generation} was replaced {TRIES} times meanwhile. Try again")
 
     async def _stored(self, server: "Server", names: Sequence[str], entries: Sequence[Entry]) -> bool:
-        return all([await server.store(name, entries) for name in names])
+        stored = all([await server.store(name, entries) for name in names])
+        if not stored:
+            # One was dropped, perhaps by another process: what is made in its place is another one.
+            self._complete.difference_update(names)
+        return stored
 
     async def _ready(self, server: "Server", generation: int, dimensions: int) -> list[str]:
         """The builds of a generation, the first one made if there is none."""
