@@ -62,6 +62,8 @@ class OnnxReranker:
             self._loaded = None
 
     def _run(self, question: str, texts: Sequence[str]) -> list[float]:
+        from onnxruntime.capi import onnxruntime_pybind11_state as faults  # noqa: PLC0415  # loaded by now
+
         session, tokenizer = self._load()
         pairs = [(_whole(question), _whole(text)) for text in texts]
         encodings = tokenizer.encode_batch(pairs)
@@ -71,14 +73,14 @@ class OnnxReranker:
             "token_type_ids": np.array([one.type_ids for one in encodings], dtype=np.int64),
         }
         wanted = {one.name for one in session.get_inputs()}
-        rows = np.asarray(session.run(None, {name: given[name] for name in wanted & given.keys()})[0])
-        scores = rows.reshape(len(texts), -1)
-        if scores.shape[1] != 1 or not np.isfinite(scores).all():
+        try:
+            rows = session.run(None, {name: given[name] for name in wanted & given.keys()})[0]
+        except (ValueError, faults.Fail, faults.InvalidArgument, faults.RuntimeException) as error:
             raise RerankerUnavailable(
-                f"The reranker {self.name} gave {scores.shape[1]} numbers for each text, and one is needed. Name a "
-                "cross-encoder with one score in SCRUBJAY_RERANKER"
-            )
-        return [float(score) for score in scores[:, 0]]
+                f"The reranker {self.name} cannot read a question and a text ({error}). Name a cross-encoder in "
+                "SCRUBJAY_RERANKER"
+            ) from error
+        return _one_each(rows, texts, self.name)
 
     def _load(self) -> tuple[Any, Any]:
         with self._loading:
@@ -124,7 +126,7 @@ class LibraryReranker:
         # Its models are not all safe to run from two threads at once.
         with self._lock:
             judged = model.predict(pairs, batch_size=BATCH, show_progress_bar=False)
-        return [float(score) for score in judged]
+        return _one_each(judged, texts, self.name)
 
     def _load(self) -> Any:  # noqa: ANN401  # that library may not be there to take types from
         with self._lock:
@@ -141,6 +143,19 @@ class LibraryReranker:
             raise RerankerUnavailable(
                 f"The reranker {self.name} cannot be loaded ({error}). Check its name, and that its hub can be reached"
             ) from error
+
+
+def _one_each(judged: Any, texts: Sequence[str], name: str) -> list[float]:  # noqa: ANN401  # numbers of some shape
+    """The score of each text. Raises RerankerUnavailable when it is not one number, or none at all."""
+    numbers = np.asarray(judged, dtype=np.float64)
+    if numbers.size != len(texts):
+        raise RerankerUnavailable(
+            f"The reranker {name} gave {numbers.size / len(texts):g} numbers for each text, and one is needed. Name a "
+            "cross-encoder with one score in SCRUBJAY_RERANKER"
+        )
+    if not np.isfinite(numbers).all():
+        raise RerankerUnavailable(f"The reranker {name} gave a score that is no number. Check that the model reranks")
+    return [float(score) for score in numbers.reshape(-1)]
 
 
 def _whole(text: str) -> str:

@@ -87,6 +87,13 @@ async def test_a_model_with_several_numbers_is_refused(folder):
         await OnnxReranker(folder).scores(QUESTION, TEXTS)
 
 
+async def test_a_model_that_wants_something_else_is_refused(folder):
+    model = (folder / "model.onnx").read_bytes()
+    (folder / "model.onnx").write_bytes(model.replace(b"token_type_ids", b"pixels_of_cats"))
+    with pytest.raises(RerankerUnavailable, match=r"cannot read a question and a text \(.*pixels_of_cats"):
+        await OnnxReranker(folder).scores(QUESTION, TEXTS)
+
+
 # On a server
 
 
@@ -195,10 +202,13 @@ class CrossEncoder:
     def __init__(self, name):
         if name == "no/such":
             raise OSError("no/such is not a local folder")
+        self.answer = {"of/labels": [0.1, 0.9], "no/number": float("nan")}.get(name)
 
     def predict(self, pairs, *, batch_size, show_progress_bar):
         assert batch_size
         assert not show_progress_bar
+        if self.answer is not None:
+            return [self.answer] * len(pairs)
         return [len(set(question.split()) & set(text.lower().split())) for question, text in pairs]
 
 
@@ -223,3 +233,12 @@ async def test_the_library_is_asked_for_pairs():
 async def test_a_model_that_is_not_there_says_so():
     with pytest.raises(RerankerUnavailable, match="cannot be loaded"):
         await LibraryReranker("no/such").scores(QUESTION, TEXTS)
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize(
+    ("model", "error"), [("of/labels", "gave 2 numbers for each text"), ("no/number", "a score that is no number")]
+)
+async def test_a_model_of_the_library_that_does_not_rerank_says_so(model, error):
+    with pytest.raises(RerankerUnavailable, match=error):
+        await LibraryReranker(model).scores(QUESTION, TEXTS)
