@@ -14,7 +14,7 @@ from scrubjay.errors import IdTaken, ScrubjayError, Unavailable
 from scrubjay.jobs.orders import Orders, Tally, item_of, where_of
 from scrubjay.memories.working import id_in, telling_of
 from scrubjay.model import Scope
-from scrubjay.model.work import StepDone
+from scrubjay.model.work import StepDone, counted
 from scrubjay.model.working import Message, Waiting, message_from, message_text
 
 SOON: Final = timedelta(minutes=10)
@@ -44,7 +44,9 @@ async def drain(orders: Orders) -> StepDone:
         if not orders.holds(one.scope):
             continue
         if orders.dry_run:
-            tally.plan(f"{one.messages:,} messages of session {one.scope.session!r}", _WHY[one.why], one.scope)
+            tally.plan(
+                f"{counted(one.messages, 'messages')} of session {one.scope.session!r}", _WHY[one.why], one.scope
+            )
             continue
         async with orders.leased(f"drain {item_of(one.scope)}") as lease:
             if lease is not None:

@@ -110,6 +110,13 @@ class Planned:
         return f"{self.step}: {self.what} – {self.why}"
 
 
+def counted(number: int, name: str) -> str:
+    """So many of these, which are named in the plural."""
+    if number == 1:
+        name = f"{name.removesuffix('ies')}y" if name.endswith("ies") else name.removesuffix("s")
+    return f"{number:,} {name}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepDone:
     """What one step did."""
@@ -129,9 +136,14 @@ class StepDone:
     planned: tuple[Planned, ...] = ()
     """With a dry run: what it would have done."""
 
+    @property
+    def counted(self) -> str:
+        """The counts in words, such as `6 messages, 1 session`; empty when there are none."""
+        return ", ".join(counted(number, name) for name, number in self.counts.items() if number)
+
     def __str__(self) -> str:
-        counts = ", ".join(f"{number:,} {name}" for name, number in self.counts.items() if number)
-        said = self.error or self.skipped or counts or (f"{len(self.planned):,} planned" if self.planned else "nothing")
+        planned = f"{len(self.planned):,} planned" if self.planned else "nothing"
+        said = self.error or self.skipped or self.counted or planned
         return f"{self.step}: {said}" + (f", {self.failed:,} failed" if self.failed else "")
 
 

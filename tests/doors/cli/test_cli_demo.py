@@ -17,7 +17,7 @@ def test_the_demo_tells_its_story(process, home, monkeypatch):
     before, _, after = talk.partition("before consolidation")
     assert "- Prefers tabs over spaces" in before
     assert "## Instructions" not in before
-    assert "distill: 1 summaries, 2 facts" in after
+    assert "distill: 1 summary, 2 facts" in after
     assert "## Instructions and rules" in after
     assert "- From now on always run the linter before a release" in after
     assert "- I prefer short answers, with the command first" in after

@@ -33,7 +33,9 @@ def test_keys_are_exchanged_from_the_command_line(run, key, home, monkeypatch):
     assert (status["encrypt"], status["plain"], [one["rows"] for one in status["keys"]]) == ("none", 1, [1])
     run("keys", "generate", "--file", str(key))
     monkeypatch.setenv("SCRUBJAY_ENCRYPT", "all")
-    done = run("keys", "rotate", "--data-keys", "--rows", "--json").json
+    rotated = run("keys", "rotate", "--data-keys", "--rows", "--json")
+    assert "archives keep the data key" in rotated.err
+    done = rotated.json
     assert (done["wrapped"], done["added"], done["rows"]) == (2, 1, 2)
     status = run("keys", "status")
     assert ["not encrypted", "0 memories"] in status.rows

@@ -60,6 +60,11 @@ def test_as_of_stands_alone(run):
     assert "--known-at" in run("recall", "x", "--as-of", "1d", "--valid-at", "2d", code=2).err
 
 
+def test_an_explanation_that_a_pipe_cannot_show_is_said_to_be_in_the_json(run, told):
+    assert "--json" in run("recall", "tabs", "-u", "ada", "--explain").err
+    assert "--json" not in run("recall", "tabs", "-u", "ada").err
+
+
 def test_recall_explains_as_json(run, told):
     [hit, *_] = run("recall", "tabs", "-u", "ada", "--explain", "--json").json["hits"]
     assert {"words", "relevance", "recency", "total"} <= hit["signals"].keys()

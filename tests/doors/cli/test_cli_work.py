@@ -19,10 +19,10 @@ def session(run):
 def test_a_session_is_consolidated(run, session):
     dry = run("consolidate", "--dry-run", "--step", "drain")
     assert dry.rows == [
-        ["drain", "", "user=anna session=monday", "1 messages of session 'monday'", "the session was ended"]
+        ["drain", "", "user=anna session=monday", "1 message of session 'monday'", "the session was ended"]
     ]
     done = {row[0]: row[1] for row in run("consolidate", "--once", "--user", "anna").rows}
-    assert done["drain"] == "1 messages, 1 sessions"
+    assert done["drain"] == "1 message, 1 session"
     assert done["prune"] == "no rule is set"
     assert [one["kind"] for one in run("list", "--json", "--user", "anna", "--kind", "message").json] == ["message"]
     assert "nothing would be done" in run("consolidate", "--dry-run", "--step", "drain").err

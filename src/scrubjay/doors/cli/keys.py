@@ -52,6 +52,8 @@ def rotate(
     with here.opened() as jay, progress("encrypting", None) as steps:
         done = jay.encryption.rotate(steps.done_of, data_keys=data_keys, rows=rows)
     _show_rotated(done, json=json)
+    if rows:
+        note("sessions under way, answers that are kept and archives keep the data key that they have")
 
 
 def _show_rotated(done: "Rotated", *, json: bool) -> None:

@@ -48,6 +48,8 @@ def show_hits(found: Hits) -> None:
     console = output()
     if not console.is_terminal:
         write_table((), [_row(one) for one in found])
+        if any(one.signals for one in found):
+            note("in a pipe, --explain shows its numbers with --json")
     for place, one in enumerate(found, 1):
         if console.is_terminal:
             console.print(views.hit(one, place))

@@ -70,8 +70,7 @@ def _show(done: Consolidated, *, json: bool) -> None:
 
 
 def _row(done: StepDone) -> tuple[str, str, str]:
-    counts = ", ".join(f"{number:,} {name}" for name, number in done.counts.items() if number)
-    return done.step, done.error or done.skipped or counts or "nothing", str(done.failed or "")
+    return done.step, done.error or done.skipped or done.counted or "nothing", str(done.failed or "")
 
 
 @app.callback()
