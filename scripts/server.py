@@ -21,7 +21,7 @@ from typing import Any, ClassVar, NoReturn
 
 from fetch import ServerError
 
-READY_SECONDS = 30
+READY_SECONDS = 120
 STOP_SECONDS = 10
 ATTEMPTS = 3
 FOLDER_PREFIX = "scrubjay-services-"

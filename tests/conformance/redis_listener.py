@@ -4,6 +4,7 @@ import asyncio
 import json
 import sys
 
+from scrubjay.backends.redis import events
 from scrubjay.model import Scope
 from scrubjay.models import Cached
 from scrubjay.settings import read_settings
@@ -15,6 +16,8 @@ from scrubjay.write import index
 async def main(what, records, redis, tenant):
     # So long that only an event can make it look again.
     index._FRESH_SECONDS = 3_600
+    # So long that whoever says that it is ready has found the end of the stream.
+    events.READY_SECONDS = 60
     settings = read_settings(records=records, working=redis, tenant=tenant, background=False)
     model = Cached(ToyEmbedder(version="2"))
     async with wire(settings, embedder=model) as jay:

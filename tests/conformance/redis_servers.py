@@ -10,7 +10,7 @@ from fetch import ServerError
 from server import as_server_user, free_port
 from services import Redis
 
-JOINING_SECONDS = 30
+JOINING_SECONDS = 120
 
 
 class Mortal(Redis):

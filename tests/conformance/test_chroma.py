@@ -392,10 +392,11 @@ async def test_many_who_come_while_it_does_not_answer_wait_together(mortal):
 
 
 def test_recall_degrades_while_it_is_frozen_and_catches_up_after(mortal, tmp_path):
-    url = mortal.at(timeout=1)
+    url = mortal.at(timeout=60)
     with scrubjay.open(tmp_path, embedder="static", vectors=url, background=False) as jay:
         jay.remember("The shop runs on PostgreSQL", kind="fact")
         assert jay.recall("which database?", mode="meaning")[0].memory.content == "The shop runs on PostgreSQL"
+    with scrubjay.open(tmp_path, embedder="static", vectors=mortal.at(timeout=1), background=False) as jay:
         mortal.send(signal.SIGSTOP)
         with at_most(30):
             jay.remember("The shop sells acorns", kind="fact")

@@ -8,7 +8,7 @@ import pytest
 import redis
 from redis_servers import Mortal
 
-from patience import at_most
+from patience import LONG, at_most
 from scrubjay.backends.redis.cache import KEPT_SECONDS, WITHIN, RedisVectorCache, vector_key
 from scrubjay.backends.redis.connection import RedisConnection
 from scrubjay.errors import StoreUnavailable
@@ -50,12 +50,12 @@ def server(redis_url):
 
 @pytest.fixture
 async def process(server, redis_url):
-    """Makes embedders that share vectors, each as in another process."""
+    """Makes embedders that share vectors, each as in another process. They wait for a slow machine."""
     made = []
 
-    def make(url=redis_url, **options):
+    def make(url=redis_url, *, within=LONG, **options):
         model = Counting(**options)
-        shared = RedisVectorCache(RedisConnection(url))
+        shared = RedisVectorCache(RedisConnection(url), within=within)
         made.append(Cached(model, shared=shared))
         return made[-1], model, shared
 
@@ -146,7 +146,7 @@ async def test_what_is_forgotten_is_nowhere(process, server):
 
 async def test_without_redis_it_is_computed_and_said_once(process, caplog):
     caplog.set_level(logging.WARNING)
-    one, model, shared = process("redis://127.0.0.1:1")
+    one, model, shared = process("redis://127.0.0.1:1", within=WITHIN)
     with at_most(MANY * WITHIN / 2):
         for number in range(MANY):
             await one.embed([f"text {number}"])
@@ -161,7 +161,7 @@ async def test_a_frozen_redis_holds_nobody_up_for_long_and_is_used_again(process
     server = Mortal()
     try:
         server.start()
-        one, model, shared = process(server.url)
+        one, model, shared = process(server.url, within=WITHIN)
         await one.embed(["text"])
         await shared._finish_writes()
         one.clear()
@@ -198,7 +198,7 @@ async def test_a_purge_takes_the_shared_vectors_too(process, server, tmp_path):
 
 
 async def test_a_purge_that_cannot_reach_redis_changes_nothing(process, tmp_path):
-    model, _, _ = process("redis://127.0.0.1:1")
+    model, _, _ = process("redis://127.0.0.1:1", within=WITHIN)
     async with wire(read_settings(home=tmp_path, background=False), embedder=model) as jay:
         told = await jay.remember("Prefers tabs")
         with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:1"):

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from redis_servers import Cluster, Group, Mortal
 
-from patience import answered, at_most, at_once
+from patience import LONG, answered, at_most, at_once
 from scrubjay.backends.breaker import Breaker
 from scrubjay.backends.redis import RedisConnection, key_of
 from scrubjay.backends.redis.cache import RedisVectorCache
@@ -118,8 +118,8 @@ async def test_a_server_that_restarts_is_found_again(opened, mortal):
 
 
 async def test_a_short_restart_is_not_noticed(opened, mortal, pauses):
-    pauses(0.3)
-    connection = opened(mortal.url)
+    pauses(0.6)
+    connection = opened(mortal.url, timeout=LONG)
     await connection.ping()
     mortal.kill()
     asked = asyncio.create_task(connection.ping())
@@ -156,8 +156,8 @@ async def test_what_must_not_be_done_twice_is_not(opened, mortal):
 
 
 async def test_what_was_not_done_is_tried_again_whatever_it_is(opened, mortal, pauses):
-    pauses(0.3)
-    connection = opened(mortal.url)
+    pauses(0.6)
+    connection = opened(mortal.url, timeout=LONG)
     mortal.kill()
     asked = asyncio.create_task(connection.call(lambda client: client.incr("done"), repeat=False))
     await asyncio.sleep(0.05)
@@ -166,8 +166,8 @@ async def test_what_was_not_done_is_tried_again_whatever_it_is(opened, mortal, p
 
 
 async def test_a_replica_that_becomes_master_is_waited_for(opened, mortal, pauses):
-    pauses(0.3)
-    connection = opened(mortal.url)
+    pauses(0.6)
+    connection = opened(mortal.url, timeout=LONG)
     mortal.client.replicaof("127.0.0.1", "1")
     asked = asyncio.create_task(connection.call(lambda client: client.set("a", "b"), repeat=False))
     await asyncio.sleep(0.1)
@@ -215,8 +215,9 @@ async def test_a_race_that_was_watched_for_is_the_callers(opened, mortal):
     await connection.ping()
 
 
-async def test_events_go_on_after_a_freeze_and_a_restart(opened, mortal):
-    buses, heard = [RedisEvents(opened(mortal.url, timeout=0.5)) for _ in range(2)], [Heard(), Heard()]
+async def test_events_go_on_after_a_freeze_and_a_restart(opened, mortal, monkeypatch):
+    monkeypatch.setattr("scrubjay.backends.redis.events.READY_SECONDS", LONG)
+    buses, heard = [RedisEvents(opened(mortal.url, timeout=1)) for _ in range(2)], [Heard(), Heard()]
     for bus, handler in zip(buses, heard, strict=True):
         bus.subscribe("*", handler)
     for bus in buses:

@@ -45,7 +45,7 @@ def test_the_suite_of_a_framework(framework, server_url, tmp_path):
         },
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"

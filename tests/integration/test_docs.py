@@ -68,7 +68,7 @@ def run(command: list[str], page: Path, tmp_path: Path, **variables: str) -> sub
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=180,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, f"{name_of(page)}\n{done.stdout}{done.stderr}"

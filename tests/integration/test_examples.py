@@ -35,7 +35,7 @@ SHOWS = {
     ],
     "langgraph_agent.py": [
         "Ada: I prefer short answers, with the command first.\nJay: Noted.",
-        "(drain: 6 messages, 1 sessions; distill: 1 summaries, 2 facts, 1 sessions)",
+        "(drain: 6 messages, 1 session; distill: 1 summary, 2 facts, 1 session)",
         "Jay: You told me: The staging database is called heron and runs on port 5544.",
         "Jay: You told me: From now on always name the ticket in the commit message",
     ],

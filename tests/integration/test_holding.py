@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -102,18 +103,38 @@ async def test_a_restore_that_is_cancelled_at_any_moment_leaves_nothing_beside_i
     assert all(len(list(one.iterdir())) == 21 for one in (tmp_path / "new").iterdir())
 
 
+class Halting:
+    """Blobs that halt as soon as the first of them are kept, until they are told to go on."""
+
+    def __init__(self, blobs):
+        self._blobs = blobs
+        self.kept, self.may = asyncio.Event(), asyncio.Event()
+
+    def __getattr__(self, name):
+        return getattr(self._blobs, name)
+
+    async def keep(self, *given):
+        stored = await self._blobs.keep(*given)
+        self.kept.set()
+        await self.may.wait()
+        return stored
+
+
 async def test_files_that_are_tidied_away_before_their_snapshot_is_there_are_kept_again(jay, folder, tmp_path):
     for number in range(3):
         (folder / f"large-{number}").write_bytes(os.urandom(9 * 1024 * 1024))
     await jay.agents.create("writer")
+    stores = jay.parts.stores
+    blobs = Halting(stores.blobs)
+    jay.parts = replace(jay.parts, stores=replace(stores, blobs=blobs))
     doing = asyncio.ensure_future(jay.agents.snapshot("writer", folder))
-    while not (await jay.parts.stores.blobs.room(Scope(tenant=jay.tenant))).blobs:
-        pass
+    await asyncio.wait_for(blobs.kept.wait(), 60)
     # As after the patience that it usually has.
     database = Database(f"sqlite:///{tmp_path}/store/scrubjay.db")
     [found] = await BlobInspection(database, patience=0).inspect(fix=True)
     assert found.fixed
     await database.shut()
+    blobs.may.set()
     await doing
     done = await jay.agents.restore("writer", tmp_path / "new")
     assert done.written == 4

@@ -41,7 +41,7 @@ async def test_patterns_appear_by_themselves(quick_looks, tmp_path):
         found = await patterns_of(jay, project="shop")
         assert {one.pattern_type for one in found} == {"success", "failure"}
         assert found[0].scope.project == "shop"
-        await asyncio.sleep(0.05)
+        await eventually(lambda: bool(heard))
         assert {scope.project for scope in heard} == {"shop"}
         assert await jay.patterns.search_patterns(project="blog") == []
 

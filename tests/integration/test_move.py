@@ -361,7 +361,17 @@ async def test_a_move_goes_on_from_any_piece(new_setup, target):
     assert await contents(new.url) == await contents(old.url)
 
 
-MOVER = "import sys; from scrubjay.wiring import move_stores; move_stores(source=sys.argv[1], target=sys.argv[2])"
+MOVER = """
+import signal, sys
+from scrubjay.wiring import move_stores
+
+def pause_there(done, total):
+    if done >= total * float(sys.argv[3]):
+        signal.pause()
+
+move_stores(source=sys.argv[1], target=sys.argv[2], progress=pause_there)
+"""
+"""Moves, and waits to be killed once it has done so much: who kills it may be late."""
 
 
 def rows_in(url):
@@ -378,11 +388,14 @@ def rows_in(url):
         return connection.execute("SELECT count(*) FROM memories").fetchone()[0] if there else 0
 
 
-def killed(source, target, chance):
-    """Let a move begin, kill it a moment after its first rows have arrived, and say how many are there."""
+def killed(source, target, share, chance):
+    """Let a move begin, kill it a moment after its first rows have arrived, and say how many are there.
+
+    It gets no further than this share of its work.
+    """
     had = rows_in(target)
     until = time.monotonic() + 60
-    with subprocess.Popen([sys.executable, "-c", MOVER, source, target]) as mover:
+    with subprocess.Popen([sys.executable, "-c", MOVER, source, target, str(share)]) as mover:
         while rows_in(target) == had and mover.poll() is None:
             assert time.monotonic() < until, "nothing arrives"
             time.sleep(0.01)
@@ -400,7 +413,8 @@ async def test_a_move_that_is_killed_goes_on(new_setup, kind):
     everything = await contents(old.url)
     total = len(everything[0])
     chance = random.Random(20261115)
-    seen = [await blocking(killed, old.url, new.url, chance) for _ in range(4)]
+    # Half of its work is to compare what has arrived.
+    seen = [await blocking(killed, old.url, new.url, share, chance) for share in (0.1, 0.2, 0.3, 0.4)]
     assert seen == sorted(seen)
     assert 0 < seen[0] < total
     done = await blocking(move_stores, source=old.url, target=new.url)

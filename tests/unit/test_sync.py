@@ -200,7 +200,7 @@ def test_after_a_fork_a_memory_says_so_and_hangs_nobody(jay):
     jay.remember("told before")
     child = os.fork()
     if child == 0:
-        signal.alarm(10)
+        signal.alarm(60)
         try:
             jay.remember("told by the child")
         except Closed as error:

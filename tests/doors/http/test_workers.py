@@ -51,9 +51,10 @@ def answered(file: Path) -> float:
     return sum(one.value for family in families if "http_requests" in family.name for one in family.samples)
 
 
-def counted(url: str, name: str) -> float:
+def counted(url: str, name: str, **labels: str) -> float:
     families = text_string_to_metric_families(httpx.get(f"{url}/metrics", timeout=60).text)
-    return sum(one.value for family in families for one in family.samples if one.name == name)
+    samples = [one for family in families for one in family.samples if one.name == name]
+    return sum(one.value for one in samples if labels.items() <= one.labels.items())
 
 
 async def ask_at_once(url: str, many: int) -> None:
@@ -74,15 +75,16 @@ def test_two_processes_share_the_work_and_one_that_ends_is_replaced(start, tmp_p
             assert asked < 2_000, "one of the two took every connection"
             asyncio.run(ask_at_once(server.url, 50))
             asked += 50
-        assert counted(server.url, "scrubjay_http_requests_total") == asked
-        assert counted(server.url, "scrubjay_http_requests_in_flight") == 1
+        # A request is counted once it is answered, and whoever has the answer may be quicker.
+        until(lambda: counted(server.url, "scrubjay_http_requests_in_flight") == 1)
+        assert counted(server.url, "scrubjay_http_requests_total", route="/version") == asked
 
         # One ends: its counts stay, another takes its place, and nobody is turned away.
         gone = next(iter(first))
         os.kill(gone, signal.SIGKILL)
         until(lambda: len(set(counters(server)) - {gone}) == 2)
-        assert counted(server.url, "scrubjay_http_requests_total") >= asked
-        assert counted(server.url, "scrubjay_http_requests_in_flight") == 1
+        assert counted(server.url, "scrubjay_http_requests_total", route="/version") == asked
+        until(lambda: counted(server.url, "scrubjay_http_requests_in_flight") == 1)
 
         # Told to stop, it finishes what is under way, stores what is queued, and leaves nothing behind.
         told = httpx.post(f"{server.url}/v1/memory", json={"content": "Used before the end"}, timeout=60).json()[
@@ -94,7 +96,7 @@ def test_two_processes_share_the_work_and_one_that_ends_is_replaced(start, tmp_p
 
         async def write_and_stop() -> httpx.Response:
             async with httpx.AsyncClient(base_url=server.url, timeout=60) as client:
-                many = [{"content": f"Thing number {number} of many"} for number in range(2_000)]
+                many = [{"content": f"Thing number {number} of many"} for number in range(500)]
                 writing = asyncio.create_task(client.post("/v1/memory", json=many))
                 await asyncio.to_thread(server.wait_until_busy, writing.done)
                 server.process.send_signal(signal.SIGTERM)
@@ -109,10 +111,13 @@ def test_two_processes_share_the_work_and_one_that_ends_is_replaced(start, tmp_p
         assert not folder.exists()
     with scrubjay.open(tmp_path, embedder="none") as jay:
         assert jay.get(told["id"]).uses == 1
-        assert jay.stats().memories == 2_001
+        assert jay.stats().memories == 501
 
 
-def test_they_end_when_the_one_that_started_them_is_killed():
+def test_they_end_when_the_one_that_started_them_is_killed(tmp_path, monkeypatch):
+    # A place of their own: a crew of another test removes what it finds left over in the usual one.
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     with subprocess.Popen([sys.executable, idle_crew.__file__], stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "ready\n"
         children = psutil.Process(process.pid).children(recursive=True)
@@ -120,7 +125,7 @@ def test_they_end_when_the_one_that_started_them_is_killed():
         process.kill()
         _, alive = psutil.wait_procs(children, timeout=60)
     assert not alive
-    [folder] = Path(tempfile.gettempdir()).glob(f"{PREFIX}{process.pid}-*")
+    [folder] = tmp_path.glob(f"{PREFIX}{process.pid}-*")
     remove_leftovers()  # As the next crew does before it starts.
     assert not folder.exists()
 

@@ -82,9 +82,13 @@ def started(tmp_path, *options: str) -> Iterator[subprocess.Popen]:
             env={**os.environ, "SCRUBJAY_HOME": str(tmp_path), "SCRUBJAY_EMBEDDER": "none"},
         ) as server,
     ):
-        yield server
-        # Only now: whoever hangs up does not wait for answers.
-        assert server.communicate(timeout=60)[0] == b""
+        try:
+            yield server
+            # Only now: whoever hangs up does not wait for answers.
+            assert server.communicate(timeout=180)[0] == b""
+        finally:
+            # Shown when the test fails: what went wrong there is said there.
+            sys.stdout.write((tmp_path / "log").read_text())
 
 
 def say(server: subprocess.Popen, *said: object) -> None:
@@ -93,7 +97,9 @@ def say(server: subprocess.Popen, *said: object) -> None:
 
 
 def hear(server: subprocess.Popen) -> dict:
-    return json.loads(server.stdout.readline())
+    line = server.stdout.readline()
+    assert line, f"the server ended by itself, with {server.wait(60)}"
+    return json.loads(line)
 
 
 def loaded_while_it_waits(log) -> set[str]:

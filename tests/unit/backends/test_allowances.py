@@ -38,7 +38,8 @@ async def test_a_process_counts_for_itself():
     assert await windows.spend("key", "write") is None
 
 
-async def test_processes_count_together_in_redis(connect):
+async def test_processes_count_together_in_redis(connect, monkeypatch):
+    monkeypatch.setattr("scrubjay.backends.allowances.WITHIN", 60)
     here, there, key = MovingWindows(LIMITS, connect()), MovingWindows(LIMITS, connect()), uuid4().hex
     for windows, refused in ((here, False), (there, False), (here, False), (there, True), (here, True)):
         assert (await windows.spend(key, "read")).refused is refused
