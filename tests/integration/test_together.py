@@ -10,7 +10,8 @@ import pytest
 import scrubjay
 from scrubjay.backends.sql.database import Database
 from scrubjay.errors import StoreUnavailable
-from scrubjay.ports import watch
+from scrubjay.ports import Pace, watch
+from scrubjay.read.retrieve import QUICK
 from scrubjay.settings import read_settings
 from scrubjay.testing import ToyEmbedder
 from scrubjay.wiring import wire
@@ -148,7 +149,8 @@ async def test_meaning_does_not_wait_for_words_that_take_longer_than_the_model(t
             stop = watch(calls)
             if name == "computed":
                 stores = jay.parts.stores
-                jay.parts = replace(jay.parts, stores=replace(stores, texts=Slow(stores.texts, calls.asked)))
+                slow = replace(stores, texts=Slow(stores.texts, calls.asked), words=Pace(0.1))
+                jay.parts = replace(jay.parts, stores=slow)
             hits = await jay.recall("who sings early?", user="anna", explain=True)
             stop()
             found[name] = [(hit.memory.content, hit.score, hit.signals) for hit in hits]
@@ -156,6 +158,24 @@ async def test_meaning_does_not_wait_for_words_that_take_longer_than_the_model(t
             assert calls.reads == (1 if name == "at once" else 3)
     assert [one[0] for one in found["computed"]] == [one[0] for one in found["at once"]]
     assert [one[2].keys() for one in found["computed"]] == [one[2].keys() for one in found["at once"]]
+
+
+async def test_quick_words_wait_for_the_model_and_slow_ones_are_tried_again(tmp_path):
+    async def reads(pace):
+        jay.parts = replace(jay.parts, stores=replace(jay.parts.stores, words=pace))
+        calls = Calls()
+        stop = watch(calls)
+        assert await jay.recall("who sings early?", user="anna")
+        stop()
+        return calls.reads
+
+    async with wire(read_settings(home=tmp_path, background=False), embedder=Computing()) as jay:
+        await jay.remember("The canary sings", user="anna")
+        unknown, slow = Pace(), Pace(QUICK * 1.01)
+        assert await reads(unknown) == 1
+        assert unknown.seconds > 0
+        assert await reads(slow) > 1
+        assert slow.seconds < QUICK
 
 
 async def test_a_recall_sees_what_another_program_just_wrote(tmp_path):

@@ -46,6 +46,19 @@ class Together(Protocol):
         """
 
 
+class Pace:
+    """How long something takes: as long as it last did, and a little less with every time that is not measured."""
+
+    __slots__ = ("seconds",)
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds = seconds
+
+    def fade(self) -> None:
+        """It was done unmeasured. What took long once is so tried again after a while."""
+        self.seconds *= 0.98
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stores:
     """The stores that one memory is made of. One object may serve as several of them."""
@@ -61,3 +74,5 @@ class Stores:
     """Who writes records together with their vectors; None where these are not in one place."""
     together: Together | None = None
     """For records, texts and vectors that are in one place; None when each is better asked by itself."""
+    words: Pace = field(default_factory=Pace, repr=False, compare=False)
+    """How long a search by words takes that is made together with the rest."""
