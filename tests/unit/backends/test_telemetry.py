@@ -344,7 +344,7 @@ async def test_spans_are_nested_as_the_work_is(spans, tmp_path):
             request.note(route="/v1/memory/recall", status=200)
     found = {span.name: span for span in spans.get_finished_spans()}
     parents = {"scrubjay.recall": "POST /v1/memory/recall", "scrubjay.retrieve": "scrubjay.recall",
-               "scrubjay.embed": "scrubjay.recall", "scrubjay.words": "scrubjay.recall",
+               "scrubjay.embed": "scrubjay.recall", "scrubjay.words": "scrubjay.retrieve",
                "scrubjay.hydrate": "scrubjay.recall"}  # fmt: skip
     for name, parent in parents.items():
         assert found[name].parent.span_id == found[parent].context.span_id, name
