@@ -2,12 +2,14 @@
 
 PostgreSQL ranks by how often a word occurs and not by how rare it is, so the score is made here, from the same parts as
 SQLite's: how often, how rare, how long the text. Whatever is asked, no more rows than `RANKED` are looked at: those
-that the filter admits, when they are few; else those with the rarest words; and when even these are common, the newest.
+that the filter admits, when they are few; else those that are likely to be best, with one of the rarest words or two of
+the others; and when even these are too common, the newest. All are ranked by all of the words.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cache
+from itertools import combinations
 from typing import Any, Final
 
 from sqlalchemy import Connection, Select, literal_column, select, text
@@ -22,6 +24,9 @@ from scrubjay.ports import Match
 RANKED: Final = 8_000
 """Rows that one search looks at, at most."""
 
+TOGETHER: Final = 2
+"""How many times as many rows have two words as would by chance: words of one question go together."""
+
 BYTES: Final = 400_000
 """How much of one memory's words is indexed, since a tsvector has a limit: each word once."""
 
@@ -35,6 +40,9 @@ _IN_ALL: Final = text("SELECT greatest(reltuples, 0) FROM pg_class WHERE oid = '
 _COUNT: Final = text(
     f"SELECT count(*) FROM (SELECT FROM texts WHERE words @@ plainto_tsquery('{TEXT_CONFIGURATION}', :term) "
     "LIMIT :most) AS few"
+)
+_EXPECTED: Final = text(
+    f"EXPLAIN (FORMAT JSON) SELECT FROM texts WHERE words @@ plainto_tsquery('{TEXT_CONFIGURATION}', :term)"
 )
 _AS_LIST: Final[Select[Any]] = select(literal_column("array_agg(numbers.seq)"))
 _HAS_ANY: Final = text(
@@ -64,16 +72,38 @@ def match(
     place = among_places(connection, filter)
     admitted = select(memories.c.seq).where(conditions(filter, now, "postgresql", place=place))
     seqs = _listed(connection, admitted.limit(RANKED + 1))
-    in_all = len(seqs)
+    in_all, rows = len(seqs), dict[str, int]()
     if in_all > RANKED:
         in_all = max(in_all, int(connection.execute(_IN_ALL).scalar_one()))
-        rare = counts.rarest(connection, asked)
-        seqs = _listed(connection, admitted.where(_HAS_ANY), {"words": _any_of(rare)}) if rare else []
-        if seqs:
-            asked = rare
-        else:  # Whoever has any of the words has only common ones.
-            seqs = _listed(connection, admitted.order_by(memories.c.seq.desc()).limit(RANKED))
-    return _ranked(connection, asked, among=seqs, in_all=in_all, limit=limit) if seqs else []
+        rows = counts.rows(connection, asked)
+        words = _likely(rows, in_all)
+        seqs = _listed(connection, admitted.where(_HAS_ANY), {"words": words}) if words else []
+        if len(seqs) > RANKED:
+            seqs = sorted(seqs)[-RANKED:]
+        if len(seqs) < limit:  # Whoever else has any of the words has only one, and a common one.
+            seqs += _listed(connection, admitted.order_by(memories.c.seq.desc()).limit(RANKED - len(seqs)))
+    return _ranked(connection, asked, rows, among=seqs, in_all=in_all, limit=limit) if seqs else []
+
+
+def _likely(rows: Mapping[str, int], in_all: int) -> str:
+    """The rows that are likely to be best, as a tsquery; empty when all of the words are too common.
+
+    Half of them may have but one word, from the rarest on; the others have two of those that are commoner.
+    """
+    terms = sorted((term for term in rows if rows[term]), key=rows.__getitem__)
+    chosen: list[str] = []
+    many = 0.0
+    while len(chosen) < len(terms) and many + rows[terms[len(chosen)]] <= RANKED / 2:
+        many += rows[terms[len(chosen)]]
+        chosen.append(f"'{terms[len(chosen)]}'")
+    common = terms[len(chosen) :]
+    both = {pair: TOGETHER * rows[pair[0]] * rows[pair[1]] / in_all for pair in combinations(common, 2)}
+    for one, other in sorted(both, key=both.__getitem__):
+        many += both[one, other]
+        if many > RANKED:
+            break
+        chosen.append(f"('{one}' & '{other}')")
+    return " | ".join(chosen)
 
 
 def _listed(connection: Connection, numbers: Select[tuple[int]], given: dict[str, str] | None = None) -> list[int]:
@@ -83,10 +113,20 @@ def _listed(connection: Connection, numbers: Select[tuple[int]], given: dict[str
 
 
 def _ranked(
-    connection: Connection, terms: Sequence[str], *, among: Sequence[int], in_all: int, limit: int
+    connection: Connection,
+    terms: Sequence[str],
+    rows: Mapping[str, int],
+    *,
+    among: Sequence[int],
+    in_all: int,
+    limit: int,
 ) -> list[Match]:
-    """The memories of those of these row numbers that have any of the terms, with their BM25 scores, best first."""
+    """The memories of those of these row numbers that have any of the terms, with their BM25 scores, best first.
+
+    How many rows have a term is told from these, unless it is known of all.
+    """
     given: dict[str, object] = {f"term{place}": term for place, term in enumerate(terms)}
+    given |= {f"known{place}": rows.get(term) for place, term in enumerate(terms)}
     given |= {"any": _any_of(terms), "among": among, "in_all": in_all, "limit": limit}
     return [
         Match(id=memory, score=score) for memory, score in connection.exec_driver_sql(_statement(len(terms)), given)
@@ -103,10 +143,10 @@ def _statement(terms: int) -> str:
     places = range(terms)
     asked = ", ".join(f"plainto_tsquery('{TEXT_CONFIGURATION}', %(term{place})s) AS asked{place}" for place in places)
     often = ", ".join(f"ts_rank('{{1,1,1,1}}', words, asked{place}) AS rank{place}" for place in places)
+    having = {place: f"coalesce(%(known{place})s::bigint, count(*) FILTER (WHERE rank{place} > 0))" for place in places}
     rare = ", ".join(
-        f"ln(1 + (greatest(%(in_all)s, count(*)) - count(*) FILTER (WHERE rank{place} > 0) + 0.5) "
-        f"/ (count(*) FILTER (WHERE rank{place} > 0) + 0.5)) AS rarity{place}"
-        for place in places
+        f"ln(1 + (greatest(%(in_all)s, {many}) - {many} + 0.5) / ({many} + 0.5)) AS rarity{place}"
+        for place, many in having.items()
     )
     score = " + ".join(
         f"CASE WHEN rank{place} > 0 THEN rarity{place} * {_SATURATION + 1} "
@@ -141,27 +181,23 @@ def _bare(terms: Sequence[str]) -> list[str]:
 
 
 class Counted:
-    """How many rows have a word, up to `RANKED`, remembered: close enough is good enough to tell rare from common."""
+    """How many rows have a word, remembered: close enough is good enough to tell rare words from common ones."""
 
     def __init__(self) -> None:
         self._rows: dict[str, int] = {}
 
-    def rarest(self, connection: Connection, terms: Sequence[str]) -> list[str]:
-        """The terms without the commonest, in their order: from the rarest on, while their rows stay few."""
+    def rows(self, connection: Connection, terms: Iterable[str]) -> dict[str, int]:
+        """About how many rows have each of the terms: counted, or as many as the planner expects of a common one."""
         if len(self._rows) > _COUNTS_HELD:
             self._rows.clear()
-        counted: dict[str, int] = {}
+        rows: dict[str, int] = {}
         for term in terms:
             many = self._rows.get(term)
             if many is None:
-                given = {"term": term, "most": RANKED + 1}
-                many = self._rows[term] = connection.execute(_COUNT, given).scalar_one()
-            counted[term] = many
-        kept: set[str] = set()
-        ranked = 0
-        for term in sorted(terms, key=counted.__getitem__):
-            ranked += counted[term]
-            if ranked > RANKED:
-                break
-            kept.add(term)
-        return [term for term in terms if term in kept]
+                many = connection.execute(_COUNT, {"term": term, "most": RANKED + 1}).scalar_one()
+                if many > RANKED:
+                    [planned] = connection.execute(_EXPECTED, {"term": term}).scalar_one()
+                    many = max(many, int(planned["Plan"]["Plan Rows"]))
+                self._rows[term] = many
+            rows[term] = many
+        return rows
