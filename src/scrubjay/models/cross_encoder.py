@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from scrubjay.errors import Misconfigured, RerankerUnavailable
+from scrubjay.models.onnx import onnx_runtime
 
 WINDOW: Final = 512
 """Tokens that such a model reads of question and text together."""
@@ -165,7 +166,7 @@ def _whole(text: str) -> str:
 
 def _opened(folder: Path, threads: int) -> tuple[Any, Any]:
     """The session and the tokenizer of the model in this folder."""
-    import onnxruntime  # noqa: PLC0415  # on first use
+    onnxruntime = onnx_runtime()
     from onnxruntime.capi import onnxruntime_pybind11_state as faults  # noqa: PLC0415  # on first use
     from tokenizers import Tokenizer  # noqa: PLC0415  # on first use
 

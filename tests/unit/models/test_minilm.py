@@ -136,6 +136,16 @@ async def test_the_event_loop_stays_free(embedder):
     assert turns > 20
 
 
+async def test_a_question_is_left_to_one_thread_and_has_the_same_vector():
+    embedder = MiniLM(threads=2)
+    brief = "Where are the keys?"
+    [alone] = await embedder.embed([brief])
+    assert list(embedder._sessions) == [1]
+    [*_, among_many] = await embedder.embed([f"{brief} {number}" for number in range(9)] + [brief])
+    assert list(embedder._sessions) == [1, 2]
+    assert among_many == pytest.approx(alone, abs=1e-6)
+
+
 async def test_it_embeds_again_after_shut(embedder):
     [before] = await embedder.embed(["again"])
     await embedder.shut()

@@ -12,6 +12,7 @@ import numpy as np
 from scrubjay.errors import EmbedderUnavailable
 from scrubjay.model import Identity
 from scrubjay.models.calibration import Curve
+from scrubjay.models.onnx import onnx_runtime
 from scrubjay.models.vectors import unit
 from scrubjay.models.wordpiece import encode, wordpiece
 
@@ -26,6 +27,12 @@ WINDOW = 256
 
 BATCH_TOKENS = 1024
 """Padded tokens in one run: enough to keep several cores busy, little enough to stay in their caches."""
+
+BRIEF_TOKENS = 32
+"""A run of so few, such as a question, is made by one thread: to wake others for each of its steps takes longer.
+
+It leaves the other cores to the search by words, which runs meanwhile. Its vectors are the same to the last bit.
+"""
 
 _Batch: TypeAlias = list[tuple[int, list[int]]]
 """Pieces of texts, as token ids, each with the position of its text."""
@@ -45,7 +52,7 @@ class MiniLM:
     def __init__(self, *, threads: int = 0) -> None:
         self._threads = threads or _cores()
         self._loading = threading.Lock()
-        self._session: Any = None
+        self._sessions: dict[int, Any] = {}  # by how many threads each has
 
     @property
     def identity(self) -> Identity:
@@ -83,7 +90,7 @@ class MiniLM:
     async def shut(self) -> None:
         """Let go of the model. Embedding again loads it again."""
         with self._loading:
-            self._session = None
+            self._sessions.clear()
 
     def _begin(self, texts: Sequence[str]) -> "tuple[list[_Batch], Matrix]":
         """Cut the texts, and embed the first batch. A question is one batch, and so waits for a thread once."""
@@ -99,8 +106,8 @@ class MiniLM:
         ]
 
     def _run(self, batch: _Batch) -> "Matrix":
-        session = self._loaded()
         ids = np.zeros((len(batch), max(len(tokens) for _, tokens in batch)), dtype=np.int64)
+        session = self._loaded(1 if ids.size <= BRIEF_TOKENS else self._threads)
         mask = np.zeros_like(ids)
         for row, (_, tokens) in enumerate(batch):
             ids[row, : len(tokens)] = tokens
@@ -108,11 +115,12 @@ class MiniLM:
         vectors: Matrix = session.run(None, {"input_ids": ids, "attention_mask": mask})[0]
         return vectors
 
-    def _loaded(self) -> Any:  # noqa: ANN401  # onnxruntime has no types
+    def _loaded(self, threads: int) -> Any:  # noqa: ANN401  # onnxruntime has no types
+        """The model with so many threads. How many is settled when it is loaded, so it may be there twice."""
         with self._loading:
-            if self._session is None:
-                self._session = _load(self._threads)
-            return self._session
+            if threads not in self._sessions:
+                self._sessions[threads] = _load(threads)
+            return self._sessions[threads]
 
 
 def _batches(pieces: _Batch) -> Iterator[_Batch]:
@@ -134,7 +142,7 @@ def _cores() -> int:
 
 def _load(threads: int) -> Any:  # noqa: ANN401  # onnxruntime has no types
     try:
-        import onnxruntime  # noqa: PLC0415  # on first use
+        onnxruntime = onnx_runtime()
         from onnxruntime.capi import onnxruntime_pybind11_state as faults  # noqa: PLC0415  # on first use
     except ImportError as error:
         raise EmbedderUnavailable(
