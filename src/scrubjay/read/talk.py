@@ -15,13 +15,13 @@ from scrubjay.read.fuse import Candidate
 from scrubjay.read.sessions import Session
 from scrubjay.read.understand import Question
 
-PASSAGE: Final = 5.0
+PASSAGE: Final = 6.0
 PASSAGE_TURNS: Final = 3
 """Added to a turn when it and the three turns on each side have all words of the question, and a share of it for some.
 
 Rare words make up more of the whole. Measured on the dev part of LoCoMo, with 4: R@1 0.391 → 0.429, R@5 0.708 → 0.728,
-sessions R@10 0.950 → 0.956; with 5 and 6 all of them stay within two points. The whole session instead of three turns
-finds as many sessions, and one point less of the turns.
+sessions R@10 0.950 → 0.956; with 5 and 6 all of them stay within two points. Beside `ABOUT_OTHERS`, R@5 with 5 is 0.748
+and with 6 0.756. The whole session instead of three turns finds as many sessions, and one point less of the turns.
 """
 
 TOLD: Final = 1.5
@@ -32,6 +32,15 @@ USUAL_TOLD: Final = 32
 
 Fewer than 8 count as 8, more than 64 as 64. Both searches favour what is short: "Wow, a trip to Lisbon?" before the
 answer. Measured on the dev part of LoCoMo: R@1 0.295 → 0.361, R@5 0.595 → 0.678, R@10 0.739 → 0.780.
+"""
+
+ABOUT_OTHERS: Final = -1.5
+"""Added to a turn whose speaker says neither "I" nor "my": people are asked about, and tell of themselves.
+
+"You must be so proud of it!" is long enough, and tells nothing. Of the best thirty for each question on the dev part of
+LoCoMo, 4.9 % of the turns with one of the two are evidence, and 1.9 % of the others. Measured there: R@10 0.826 →
+0.835, nDCG 0.643 → 0.655, sessions R@10 0.955 → 0.958; from -1 to -2, R@10 stays within a point. Where people talk in
+another language, all turns lose alike.
 """
 
 SPEAKER: Final = 0.75
@@ -100,7 +109,14 @@ def _told(content: str) -> float:
         *asking, _ = content.split("?")
         # Of what stands before a question mark, the last sentence is the question.
         words -= sum(part[max(part.rfind("."), part.rfind("!"), part.rfind("\n")) + 1 :].count(" ") for part in asking)
-    return TOLD * log2(min(MOST_TOLD, max(FEWEST_TOLD, words)) / USUAL_TOLD)
+    told = TOLD * log2(min(MOST_TOLD, max(FEWEST_TOLD, words)) / USUAL_TOLD)
+    return told if _speaks_of_oneself(content) else told + ABOUT_OTHERS
+
+
+def _speaks_of_oneself(content: str) -> bool:
+    text = f" {content}"
+    # One after the other, as they stand: a pattern takes ten times as long, and a loop twice.
+    return " I " in text or " I'" in text or " my " in text or " My " in text or " I’" in text
 
 
 def _speaks_of_a_time(content: str) -> bool:

@@ -3,26 +3,23 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from toy_serving import EMBEDDER, serving
 
 from scrubjay.backends.memory import MemoryStore, MemoryVectors
 from scrubjay.backends.memory.blobs import MemoryBlobs
 from scrubjay.errors import StoreUnavailable
-from scrubjay.model import Filter, Generation, Query
-from scrubjay.ports import Match, Serving, Stores
+from scrubjay.model import Filter, Query
+from scrubjay.ports import Match, Stores
 from scrubjay.read.clauses import CLAUSE, MOST, unite
 from scrubjay.read.fuse import fuse
 from scrubjay.read.recall import rank, recall
 from scrubjay.read.rerank import rerank
 from scrubjay.read.retrieve import Retrieved, retrieve
 from scrubjay.read.understand import understand
-from scrubjay.testing import NOW, ToyEmbedder
+from scrubjay.testing import NOW
 from scrubjay.testing.values import a_memory, a_scope, told
 from scrubjay.write.embed import embed
 
-EMBEDDER = ToyEmbedder()
-SERVING = Serving(
-    generation=Generation(number=1, identity=EMBEDDER.identity, state="active", created_at=NOW), embedder=EMBEDDER
-)
 TWO_DAYS = "How many days passed between when I obtained my weather key and when I finished the wireframe of the app?"
 KEY = "I obtained my weather key"
 WIREFRAME = "I finished the wireframe of the app"
@@ -34,10 +31,6 @@ def asked(text=TWO_DAYS, **options):
 
 def clauses(text, **options):
     return understand(asked(text, **options)).clauses
-
-
-async def serving(*, failed=None):
-    return SERVING
 
 
 @pytest.mark.parametrize(
@@ -55,6 +48,15 @@ async def serving(*, failed=None):
             "Between my fetch call latency and my autocomplete response time, which one is faster now?",
             ("my fetch call latency", "my autocomplete response time", "which one is faster now"),
         ),
+        (
+            "Considering my essay deadlines, the call with the director, and my test scores, what should come first?",
+            (
+                "Considering my essay deadlines",
+                "the call with the director",
+                "my test scores",
+                "what should come first",
+            ),
+        ),
     ],
 )
 def test_a_question_is_taken_apart_where_its_parts_meet(text, parts):
@@ -67,6 +69,7 @@ def test_a_question_is_taken_apart_where_its_parts_meet(text, parts):
         "When did I move to Lisbon?",
         "salt and pepper, or oil",
         "What did I say about the leaking roof of the summer house, and how did Anna repair the garden fence?",
+        "What kind of people does the agency that Anna is considering support, and where does it have its offices?",
         "What did the architect from Porto recommend for the leaking roof of our old summer house?",
         "Why does pg_dump 16.2. fail with a timeout after fifteen minutes on the staging replica host",
         f"{TWO_DAYS}\nTell me exactly.",

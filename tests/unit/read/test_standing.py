@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 import pytest
+from toy_serving import EMBEDDER, SERVING, serving
 
 from scrubjay.backends.memory import MemoryStore, MemoryVectors
 from scrubjay.backends.memory.blobs import MemoryBlobs
 from scrubjay.errors import StoreUnavailable
-from scrubjay.model import Filter, Generation, Query
-from scrubjay.ports import Serving, Stores
+from scrubjay.model import Filter, Query
+from scrubjay.ports import Stores
 from scrubjay.read.follow import UNSEEN
 from scrubjay.read.fuse import Candidate
 from scrubjay.read.recall import rank
@@ -16,14 +17,10 @@ from scrubjay.read.rerank import rerank
 from scrubjay.read.retrieve import Retrieved
 from scrubjay.read.standing import STANDING, join_standing
 from scrubjay.read.understand import understand
-from scrubjay.testing import NOW, ToyEmbedder
+from scrubjay.testing import NOW
 from scrubjay.testing.values import a_memory, a_scope, told
 from scrubjay.write.embed import embed
 
-EMBEDDER = ToyEmbedder()
-SERVING = Serving(
-    generation=Generation(number=1, identity=EMBEDDER.identity, state="active", created_at=NOW), embedder=EMBEDDER
-)
 RULE = "Always name the version when I ask about libraries."
 OTHER_RULE = "Never write dates in words, please."
 WISH = "I'm packing, and I really prefer trains over planes, can you book one?"
@@ -206,9 +203,6 @@ async def test_a_recall_has_it_among_its_answers(engine, degraded):
     chat = Chat(engine())
     talk = [f"Which tool reads a spreadsheet of type {place}?" for place in range(120)]
     said = await chat.tell(RULE, "Noted.", *(line for ask in talk for line in (ask, "There are several.")))
-
-    async def serving(*, failed=None):
-        return SERVING
 
     query = asked("Which tool reads a spreadsheet of type 7?")
     answers, missing = await rank(query, stores=chat.stores, serving=serving, now=NOW)

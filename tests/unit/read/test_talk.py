@@ -5,7 +5,7 @@ import pytest
 from scrubjay.model import Filter, Query
 from scrubjay.read.fuse import Candidate
 from scrubjay.read.sessions import sessions_of
-from scrubjay.read.talk import MOST_TOLD, NOTHING, PASSAGE, PASSAGE_TURNS, SPEAKER, TOLD, WHEN, talk
+from scrubjay.read.talk import ABOUT_OTHERS, MOST_TOLD, NOTHING, PASSAGE, PASSAGE_TURNS, SPEAKER, TOLD, WHEN, talk
 from scrubjay.read.understand import understand
 from scrubjay.testing.values import a_memory, a_scope
 
@@ -64,17 +64,40 @@ def test_a_fact_beside_the_talk_has_its_words_counted_and_nothing_else():
 
 
 def test_what_tells_more_counts_more_within_bounds():
-    many = [turn(" ".join(["word"] * count), 10 * count) for count in (1, 8, 16, 32, 64, 500)]
+    many = [turn(" ".join(["I", *["word"] * (count - 1)]), 10 * count) for count in (2, 8, 16, 32, 64, 500)]
     told = TalkOf("who?", *many)
     assert [told.parts(one)[1] for one in many] == [-2 * TOLD, -2 * TOLD, -TOLD, 0, TOLD, TOLD]
 
 
 def test_what_is_asked_is_not_told():
-    words = " ".join(["word"] * MOST_TOLD)
+    words = " ".join(["I"] * MOST_TOLD)
     asks, tells = turn(f"Really? {words}?", 1), turn(f"{words}.", 9)
     told = TalkOf("who?", asks, tells)
     assert told.parts(asks)[1] == -2 * TOLD
     assert told.parts(tells)[1] == TOLD
+
+
+@pytest.mark.parametrize(
+    ("about_oneself", "about_others"),
+    [
+        ("It was my first trip", "It was your first trip"),
+        ("I went to Lisbon", "You went to Lisbon"),
+        ("My boat is blue", "Your boat is blue"),
+        ("So proud, and I'm glad", "So proud, and that's nice"),
+        ("Now I’ve seen it", "Now you’ve seen it"),
+        ("When I saw it, it sank", "Mysteries of Ithaca, in it"),
+    ],
+)
+def test_who_speaks_of_others_tells_less(about_oneself, about_others):
+    oneself, others = turn(about_oneself, 1), turn(about_others, 9, author="Bert")
+    told = TalkOf("who?", oneself, others)
+    assert told.parts(others)[1] - told.parts(oneself)[1] == pytest.approx(ABOUT_OTHERS)
+
+
+def test_what_is_no_talk_may_speak_of_whom_it_wants():
+    said, fact, noted = turn("I saw Lisbon", 1), a_memory("You like Lisbon"), a_memory("I like Lisbon")
+    told = TalkOf("Lisbon?", said, fact, noted)
+    assert told.parts(fact) == told.parts(noted)
 
 
 def test_when_is_answered_by_what_speaks_of_a_time():

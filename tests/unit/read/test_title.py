@@ -1,25 +1,22 @@
 """Title: what was found for a long question is compared with its first line, whoever found it."""
 
 import pytest
+from toy_serving import EMBEDDER, SERVING, serving
 
 from scrubjay.backends.memory import MemoryStore, MemoryVectors
 from scrubjay.backends.memory.blobs import MemoryBlobs
 from scrubjay.errors import StoreUnavailable
-from scrubjay.model import Filter, Generation, Query
-from scrubjay.ports import Match, Serving, Stores
+from scrubjay.model import Filter, Query
+from scrubjay.ports import Match, Stores
 from scrubjay.read.retrieve import retrieve
 from scrubjay.read.title import compare_title
 from scrubjay.read.understand import understand
-from scrubjay.testing import NOW, ToyEmbedder
+from scrubjay.testing import NOW
 from scrubjay.testing.values import a_memory, a_scope
 from scrubjay.write.embed import embed
 
 REPORT = "Printer jams on Monday"
 BODY = "Steps to reproduce: open the program, wait, look at the paper"
-EMBEDDER = ToyEmbedder()
-SERVING = Serving(
-    generation=Generation(number=1, identity=EMBEDDER.identity, state="active", created_at=NOW), embedder=EMBEDDER
-)
 
 
 @pytest.fixture
@@ -94,9 +91,6 @@ async def test_without_the_title_the_searches_still_answer():
     [alike] = await stored(vectors, BODY)
     query = Query(text=f"{REPORT}\n{BODY * 4}", filter=Filter(scope=a_scope()), mode="meaning")
     stores = Stores(records=store, generations=store, texts=store, vectors=vectors, blobs=MemoryBlobs())
-
-    async def serving(*, failed=None):
-        return SERVING
 
     found = await retrieve(understand(query), query, stores=stores, serving=serving, now=NOW, depth=10)
     assert [match.id for match in found.rankings["meaning"]] == [alike.id]
