@@ -42,8 +42,13 @@ half on: nDCG on duplicate issues 0.702 → 0.713, on past tasks 0.429 → 0.438
 past tasks 0.439 → 0.454. With turns among what it holds for, R@10 on BEAM 0.701 → 0.692.
 """
 
-LEAST_SPREAD: Final = 0.02
-"""Cosines that lie closer together than this are noise, and are not stretched to look like a judgement."""
+LEAST_SPREAD: Final = 0.03
+"""Cosines that lie closer together than this are noise, and are not stretched to look like a judgement.
+
+The nearest of very many are all near, and should not hide what stands out by its words. Measured with a million
+and exact search: of 205 texts that a question was cut from, 172 are among ten with 0.02, and 184 with this. No measure
+of the six sets changes; from 0.04 on, code search loses a little.
+"""
 
 _ROUNDING: Final = 1e-9
 """The same for BM25, whose unit can be anything: only what is equal but for rounding is noise."""

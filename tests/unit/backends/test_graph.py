@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from threading import Event
+from threading import Event, Thread
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.schema import metadata
 from scrubjay.backends.vectors import embedded, unloaded
 from scrubjay.backends.vectors.embedded import EmbeddedVectors
-from scrubjay.backends.vectors.graph import Source, build
+from scrubjay.backends.vectors.graph import RELIABLE, Source, build
 from scrubjay.backends.vectors.snapshots import Snapshots
 from scrubjay.model import Filter
 from scrubjay.testing import NOW, a_scope
@@ -137,6 +137,19 @@ async def test_an_exact_search_answers_when_the_graph_finds_too_few(engine, exac
     proposals = count_proposals(engine, monkeypatch)
     assert await recall(engine, exact, limit=600) == 1
     assert set(map(type, proposals)) == {type(None)}
+
+
+async def test_a_graph_that_has_lost_its_ways_is_not_asked(engine, exact, monkeypatch):
+    graph = engine._partitions[KEY].graph
+    assert graph.try_out() >= RELIABLE
+    assert graph.is_reliable
+    # Rows that no way leads to are never proposed, as if they were not in the graph.
+    for label in range(1, MANY, 2):
+        graph.index.remove(label)
+    assert graph.try_out() < RELIABLE
+    proposals = count_proposals(engine, monkeypatch)
+    assert await recall(engine, exact) == 1.0
+    assert not proposals
 
 
 async def test_changes_after_the_graph_was_built_count_at_once(engine, exact, entries):
@@ -321,6 +334,22 @@ async def test_a_search_that_waits_for_the_one_who_loads_misses_nothing_that_was
     await asyncio.sleep(0.05)
     give.set()
     assert mine.id in ids_of(await searching)
+
+
+async def test_nobody_waits_for_a_loader_that_could_not_be_started(opened, engine, hardly_any_are_few, monkeypatch):
+    class Refused(Thread):
+        def start(self):
+            raise RuntimeError("can't start new thread")
+
+    late = await opened()
+    for _ in range(3):
+        await late.search(1, clustered(1)[0], ALL, now=NOW, limit=10)
+    with monkeypatch.context() as patched:
+        patched.setattr(unloaded, "Thread", Refused)
+        with pytest.raises(RuntimeError, match="can't start"):
+            await late.search(1, clustered(1)[0], ALL, now=NOW, limit=10)
+    assert not late._partitions[KEY].loading
+    await with_matrix(late)
 
 
 async def test_shutting_does_not_wait_until_a_tenant_is_loaded(opened, engine, hardly_any_are_few):

@@ -48,6 +48,12 @@ def test_a_ranking_that_tells_its_candidates_apart_decides():
     assert order(flat_words)[0] == E
 
 
+def test_the_nearest_of_very_many_do_not_hide_what_stands_out_by_its_words():
+    near = [Match(UUID(int=place), 0.50 + 0.10 * (1 - place / 100) ** 3, 0, 150, alone=True) for place in range(100)]
+    words = [Match(UUID(int=1_000), 20.0), *(Match(UUID(int=1_001 + place), 14 - place / 25) for place in range(99))]
+    assert UUID(int=1_000) in order({"meaning": near, "words": words}, terms=8)[:10]
+
+
 def test_the_words_of_a_long_question_count_less():
     rankings = {"meaning": ranking(a=0.6, b=0.5, d=0.5, e=0.2, c=0.5), "words": ranking(c=9.0, e=1.0)}
     assert [order(rankings, terms=terms)[0] for terms in (1, 12 * FEW_TERMS)] == [C, A]

@@ -105,6 +105,9 @@ def _hand_over(partition: Partition, index: "Index", change: int, *, epoch: int)
     if matrix is None:
         return
     graph = Graph(index, matrix, change)
+    share = graph.try_out()
+    if not graph.is_reliable:
+        log.info("searches stay exact, for the graph finds too little", tenant=partition.tenant, found=round(share, 2))
     with partition.lock:
         if partition.epoch == epoch:
             partition.graph = graph

@@ -174,7 +174,10 @@ class EmbeddedVectors:
         if partition.graph is None:
             return None
         if partition.graph.matrix is not matrix:
-            partition.graph = Graph(partition.graph.index, matrix, partition.graph.change)
+            graph = partition.graph
+            partition.graph = Graph(graph.index, matrix, graph.change, is_reliable=graph.is_reliable)
+        if not partition.graph.is_reliable:
+            return None
         share = matrix.share(filter, now=now)
         if share < LEAST_SHARE:
             return None

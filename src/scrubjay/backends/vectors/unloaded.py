@@ -109,10 +109,11 @@ class Loader:
         """Begin to load this partition, if nobody does. The caller holds its lock."""
         if partition.loading or self._stop.is_set():
             return
-        partition.loading = True
         thread = Thread(target=self._work, args=(partition, dimensions), name="scrubjay-load", daemon=True)
-        self._threads.add(thread)
         thread.start()
+        # Only now: had it not started, searches would wait for it for ever. It cannot end before the lock is free.
+        partition.loading = True
+        self._threads.add(thread)
 
     def shut(self) -> None:
         """Stop what is being loaded, and wait until it has stopped."""
@@ -143,6 +144,8 @@ class Loader:
 def _hand_over(partition: Partition, matrix: Matrix, change: int, epoch: int) -> None:
     kept = partition.kept
     graph = Graph(kept[0], matrix, kept[1]) if kept is not None else None
+    if graph is not None:
+        graph.try_out()
     with partition.lock:
         if partition.epoch < epoch:
             partition.matrix, partition.change, partition.epoch = matrix, change, epoch
