@@ -64,6 +64,9 @@ class Embedding:
         self.dimensions = vectors.shape[1]
         self._known.update(zip(texts, vectors, strict=True))
 
+    def knows(self, text: str) -> bool:
+        return text in self._known
+
     def forget(self, texts: list[str]) -> None:
         for text in texts:
             self._known.pop(text, None)
@@ -137,6 +140,25 @@ class Inhabitant:
         worked = time.process_time() - worked
         self._embedding.forget(texts)
         return {"taken": taken, "cpu": worked}
+
+    async def crowd(self, start: int, many: int, callers: int, writer: str, budget: float) -> dict[str, object]:
+        """The same by so many callers at once, each with the next as soon as their last one is stored."""
+        texts, vectors = self._new(start, many, writer)
+        self._embedding.learn(texts, vectors)
+        left, stored, began, worked = enumerate(texts, start), 0, time.perf_counter(), time.process_time()
+
+        async def call() -> None:
+            nonlocal stored
+            for place, text in left:
+                await self._adapter.add_one(text, f"u-{place % USERS}")
+                stored += 1
+                if time.perf_counter() - began >= budget:
+                    return
+
+        await asyncio.gather(*(call() for _ in range(callers)))
+        spent, worked = time.perf_counter() - began, time.process_time() - worked
+        self._embedding.forget(texts)
+        return {"stored": stored, "seconds": spent, "cpu": worked}
 
     async def bulk(self, many: int, writer: str, budget: float) -> dict[str, object]:
         """Store so many new memories in bulk, on top of those that are there."""

@@ -16,7 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
+from scrubjay.model import Filter, Query, Scope
 from scrubjay.ports import Embedder
+from scrubjay.read.understand import understand
 from scrubjay.write.redact import SecretRedactor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "core"))
@@ -92,7 +94,8 @@ class Material:
     def ask(self, smallest: int, asked: Asked, folder: Path) -> None:
         """Write questions for both widths, each cut out of a text that even the smallest store holds.
 
-        And whose vector is its own: where it is another's, meaning could only mislead.
+        And whose vector is its own: where it is another's, meaning could only mislead. With them is what a question is
+        taken apart into, so that it can be looked up as well.
         """
         smallest = min(smallest, REAL * BLOCK)
         blocks = range(1, 2 + (smallest - 1) // BLOCK)
@@ -100,9 +103,16 @@ class Material:
         many = asked.many + asked.warm
         widths = {"all": questions(repeated(texts, many), many)}
         widths["1 %"] = questions(repeated(texts[WHO::USERS], many), many, seed=2)
+        widths["parts"] = [part for some in list(widths.values()) for question in some for part in parts_of(question)]
         everything = [question for some in widths.values() for question in some]
         np.save(folder / "questions.npy", asyncio.run(self._model.embed(everything, question=True)))
         (folder / "questions.json").write_text(json.dumps(widths), encoding="utf-8")
+
+
+def parts_of(question: str) -> list[str]:
+    """What Scrubjay embeds of a question beside it: each side of one that compares, or what is left without framing."""
+    understood = understand(Query(text=question, filter=Filter(scope=Scope())))
+    return [part for part in (understood.sought, understood.title, *understood.clauses) if part not in ("", question)]
 
 
 def repeated(texts: list[str], many: int) -> list[str]:

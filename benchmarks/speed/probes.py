@@ -3,6 +3,7 @@
 import re
 import shutil
 import signal
+import statistics
 import subprocess
 from contextlib import ExitStack
 
@@ -16,6 +17,11 @@ SYNCED = 20
 WRITERS, READERS = 2, 2
 TOGETHER = 4.0
 """Seconds that several processes work on one store."""
+
+CALLERS = (1, 8, 32)
+ROUNDS = 3
+CROWDED = 10.0
+"""Seconds that one round of so many callers takes at most."""
 
 EMBEDDED = 500
 """Memories that are stored with the model."""
@@ -43,6 +49,31 @@ def syncs(bench: Bench) -> None:
         if attached:
             calls = len(re.findall(r"\b(?:fsync|fdatasync)\(", seen.read_text("utf-8")))
             bench.row(name, "syncs", each=calls / SYNCED)
+
+
+def crowd(bench: Bench) -> None:
+    """Single writes by several callers of one process at once, as a server has them; the median of rounds in turns."""
+    found: dict[tuple[str, int], list[dict[str, float]]] = {}
+    for turn in range(ROUNDS):
+        for callers in CALLERS:
+            for name, house in list(bench.houses.items()):
+                bench.told(f"{callers} callers", name)
+                order = {"start": turn * bench.singles, "many": bench.singles, "writer": f"c{callers}x"}
+                try:
+                    done = house.order("crowd", seconds=OPENING, callers=callers, budget=CROWDED, **order)
+                except (Ended, TookTooLong) as error:
+                    bench.lost(name, crowd_of(callers), error)
+                    continue
+                found.setdefault((name, callers), []).append(done)
+    for (name, callers), rounds in found.items():
+        rate = statistics.median(one["stored"] / one["seconds"] for one in rounds)
+        cpu = statistics.median(1000 * one["cpu"] / one["stored"] for one in rounds)
+        bench.row(name, crowd_of(callers), rate=rate, **{"cpu ms": cpu})
+
+
+def crowd_of(callers: int) -> str:
+    """What a row of so many callers is called."""
+    return f"callers {callers}"
 
 
 def together(bench: Bench) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from plot import bars, lines
+from probes import CALLERS, crowd_of
 from rich.console import Console
 from rich.table import Table
 from systems import ALONE, FLOOR, STORES, SYSTEMS
@@ -67,7 +68,14 @@ def brief(value: float | None) -> str:
 
 def tables(seen: Seen) -> list[Shown]:
     figures = Figures(seen)
-    made = [recall(figures), writing(figures), holding(figures), model(figures), together(figures)]
+    made = [
+        recall(figures),
+        writing(figures),
+        crowds(figures),
+        holding(figures),
+        model(figures),
+        together(figures),
+    ]
     return [without_empty_notes(table) for table in made if table.rows]
 
 
@@ -119,6 +127,27 @@ def writing(figures: Figures) -> Shown:
     return Shown(
         "Writing, vectors looked up; CPU in milliseconds for each memory",
         ("memories", "system", *both, "syncs each", "load", NOTE),
+        rows,
+    )
+
+
+def crowds(figures: Figures) -> Shown:
+    rows = []
+    for size in figures.sizes:
+        floor = figures.value(FLOOR, size, crowd_of(1), "rate")
+        for name in figures.names:
+            cells: list[str] = []
+            for callers in CALLERS:
+                rate = figures.value(name, size, crowd_of(callers), "rate")
+                cells += [number(rate), brief(rate and floor and floor / rate)]
+                cells.append(brief(figures.value(name, size, crowd_of(callers), "cpu ms")))
+            what = [crowd_of(callers) for callers in CALLERS]
+            if any(figures.row(name, size, one) for one in what):
+                rows.append((f"{size:,}", SYSTEMS[name].title, *cells, number(figures.load(name, size, *what), 1)))
+    each = tuple(heading for callers in CALLERS for heading in (f"{callers} at once/s", "×", "CPU"))
+    return Shown(
+        "Single writes by several callers of one process; × of the script's time with one",
+        ("memories", "system", *each, "load"),
         rows,
     )
 

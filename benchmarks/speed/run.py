@@ -22,7 +22,7 @@ from pathlib import Path
 
 from material import Asked, Material
 from measure import Bench
-from probes import syncs, together, with_model
+from probes import crowd, syncs, together, with_model
 from report import Seen, show, write
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
@@ -153,6 +153,8 @@ def look_at(bench: Bench, parts: list[str], *, is_probed: bool) -> None:
     # A store that is kept has what is written one by one from the run before.
     if bench.kept is None:
         bench.single()
+    if bench.kept is None and is_probed:
+        crowd(bench)
     if "processes" in parts and is_probed:
         syncs(bench)
     bench.shut()

@@ -1,12 +1,26 @@
 """The speed benchmark runs, and what it says about a small store is plausible."""
 
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MEMORIES = 200
+
+
+def comparing(folder: Path) -> Path:
+    """A data folder whose texts give questions that compare: each side of those is embedded as well."""
+    corpus = folder / "recall" / "ports" / "corpus.jsonl"
+    corpus.parent.mkdir(parents=True)
+    chance = random.Random(0)
+    kinds = ("harbour", "lantern", "meadow", "orchard", "quarry", "saddle", "timber", "velvet", "walnut", "zephyr")
+    with corpus.open("w", encoding="utf-8") as lines:
+        for _ in range(2_000):
+            names = [f"{chance.choice(kinds)}-{chance.randrange(10_000)}" for _ in range(13)]
+            lines.write(json.dumps({"text": " between ".join(names) + " between"}) + "\n")
+    return folder
 
 
 def test_a_small_run_measures_scrubjay_beside_the_plain_script(tmp_path):
@@ -17,6 +31,7 @@ def test_a_small_run_measures_scrubjay_beside_the_plain_script(tmp_path):
     command = [
         sys.executable, "benchmarks/speed/run.py", "--quick", "--parts", "stores", "--embedder", "static",
         "--peers", "by-hand,scrubjay", "--cache", tmp_path, "--stores", tmp_path, "--write", page, "--json",
+        "--data", comparing(tmp_path / "data"),
     ]  # fmt: skip
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -25,6 +40,7 @@ def test_a_small_run_measures_scrubjay_beside_the_plain_script(tmp_path):
         assert not [row for (name, _), row in rows.items() if name == system and "failed" in row]
         assert rows[system, "bulk"]["stored"] == MEMORIES
         assert rows[system, "single"]["asked"] == 20
+        assert rows[system, "callers 32"]["rate"] > 0
         assert rows[system, "bulk"]["disk MB"] > 0
         assert rows[system, "start"]["milliseconds"] > rows[system, "recall"]["p50"] > 0
         for width in ("recall", "recall 1 %"):

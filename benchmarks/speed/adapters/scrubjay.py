@@ -15,7 +15,7 @@ class LookedUp:
     """Says that it is the model whose vectors it knows, so that the model itself can open the same store later."""
 
     def __init__(self, embedding: Embedding) -> None:
-        model = embedder_of(embedding.name)
+        self._model = model = embedder_of(embedding.name)
         self.identity, self.window = model.identity, model.window
         self.calibrate = model.calibrate
         self._embedding = embedding
@@ -23,11 +23,14 @@ class LookedUp:
     def count(self, texts: list[str]) -> list[int]:
         return [len(text.split()) for text in texts]
 
-    async def embed(self, texts: list[str], *, question: bool = False) -> np.ndarray:  # noqa: ARG002 -- the port has it
+    async def embed(self, texts: list[str], *, question: bool = False) -> np.ndarray:
+        # What nobody foresaw costs what the model takes, once, and ends no run.
+        if missing := [text for text in texts if not self._embedding.knows(text)]:
+            self._embedding.learn(missing, await self._model.embed(missing, question=question))
         return self._embedding(texts)
 
     async def shut(self) -> None:
-        pass
+        await self._model.shut()
 
 
 class Adapter:
