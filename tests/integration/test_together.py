@@ -10,7 +10,7 @@ import pytest
 import scrubjay
 from scrubjay.backends.sql.database import Database
 from scrubjay.errors import StoreUnavailable
-from scrubjay.ports import Pace, watch
+from scrubjay.ports import Habit, Pace, watch
 from scrubjay.read.retrieve import QUICK
 from scrubjay.settings import read_settings
 from scrubjay.testing import ToyEmbedder
@@ -58,6 +58,15 @@ async def test_all_of_it_runs_on_one_thread(database):
         return {await database.read(lambda _: threading.get_ident()) for _ in range(3)}
 
     assert len(await database.together(threads)) == 1
+
+
+async def test_one_inside_another_leaves_the_other_its_place(database, other):
+    async def outer():
+        inner = await database.together(lambda: database.read(counted))
+        other.execute("INSERT INTO things VALUES ('late')")
+        return inner, await database.read(counted)
+
+    assert await database.together(outer) == (0, 0)
 
 
 async def test_waiting_for_something_else_is_refused(database):
@@ -176,6 +185,17 @@ async def test_quick_words_wait_for_the_model_and_slow_ones_are_tried_again(tmp_
         assert unknown.seconds > 0
         assert await reads(slow) > 1
         assert slow.seconds < QUICK
+
+
+def test_a_habit_follows_what_is_lower_at_once_and_what_is_higher_slowly():
+    habit = Habit()
+    habit.note(0.8)
+    assert 0 < habit.value < 0.4
+    for _ in range(100):
+        habit.note(0.8)
+    assert habit.value > 0.7
+    habit.note(0.2)
+    assert habit.value == 0.2
 
 
 async def test_a_recall_sees_what_another_program_just_wrote(tmp_path):

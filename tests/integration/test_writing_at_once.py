@@ -167,6 +167,32 @@ async def test_what_is_decided_to_read_otherwise_is_indexed_as_it_reads(opened):
     assert (await jay.stats()).pending == 0
 
 
+@pytest.mark.parametrize("encrypt", ["none", "all"])
+async def test_many_at_once_are_told_what_each_would_be_told_alone(opened, encrypt):
+    keys = {"encryption_key": "0f" * 32} if encrypt == "all" else {}
+    jay = await opened(encrypt=encrypt, **keys)
+    taken = await jay.remember("Somebody else's", id="taken", user="other")
+    items = [{"content": f"Fact number {place} holds", "user": f"u-{place % 3}"} for place in range(40)]
+    items[5] |= {"key": "deploy"}
+    items[9] = {**items[5], "content": "Deploys happen on Monday"}
+    items[20] = dict(items[1])
+    items[30] |= {"id": taken.id}
+    items[35] |= {"content": ""}
+    told = await asyncio.gather(*(jay.remember(**item) for item in items), return_exceptions=True)
+    assert {place for place, one in enumerate(told) if isinstance(one, Exception)} == {30, 35}
+    assert "names another memory" in str(told[30])
+    outcomes = {place: one.outcome for place, one in enumerate(told) if not isinstance(one, Exception)}
+    assert {place for place, outcome in outcomes.items() if outcome != "stored"} == {9, 20}
+    assert (outcomes[9], outcomes[20]) == ("superseded", "unchanged")
+    assert told[9].replaced == told[5].id
+    assert told[20].id == told[1].id
+    assert (await jay.stats()).pending == 0
+    assert await jay.check() == []
+    for place in (0, 9, 31):
+        [hit] = await jay.recall(items[place]["content"], mode="meaning", user=items[place]["user"], limit=1)
+        assert hit.memory.content == items[place]["content"]
+
+
 async def test_a_scope_whose_number_was_undone_and_given_to_another_is_not_taken_for_it(tmp_path, monkeypatch):
     monkeypatch.setattr("scrubjay.backends.sql.scribe.GROUP_SECONDS", 60)
     database = Database(f"sqlite:///{tmp_path}/scrubjay.db")

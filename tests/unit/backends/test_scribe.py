@@ -1,6 +1,7 @@
 """The writer of a SQLite file: those who wait share a transaction, and each is all or nothing."""
 
 import asyncio
+import os
 import threading
 
 import pytest
@@ -157,6 +158,103 @@ async def test_what_nobody_waits_for_any_more_is_not_written(database):
     assert await stored(database) == set()
 
 
+def adding_all(refused=(), calls=None):
+    """Adds several words at once, but for those that are refused."""
+
+    def whole(connection, words):
+        if calls is not None:
+            calls.append(list(words))
+        for word in words:
+            adding(word, then=refused.get(word) if refused else None)(connection)
+        return [word.upper() for word in words]
+
+    return whole
+
+
+async def test_those_of_one_sort_are_done_as_one(database):
+    gate, calls = Gate(), []
+    whole = adding_all(calls=calls)
+    done = await behind(
+        gate,
+        database,
+        *(database.write_item(whole, word) for word in "abc"),
+        database.write(adding("between")),
+        *(database.write_item(whole, word) for word in "de"),
+        database.write_item(adding_all(calls=calls), "f"),
+    )
+    assert done == ["A", "B", "C", "between", "D", "E", "F"]
+    assert calls == [["a", "b", "c"], ["d", "e"], ["f"]]
+    assert gate.begun == 1
+    assert await stored(database) == {*"abcdef", "between"}
+
+
+async def test_no_more_are_done_as_one_than_others_can_wait_for(database, monkeypatch):
+    monkeypatch.setattr("scrubjay.backends.sql.scribe.MOST", 2)
+    calls = []
+    whole = adding_all(calls=calls)
+    assert await behind(Gate(), database, *(database.write_item(whole, word) for word in "abc")) == ["A", "B", "C"]
+    assert calls == [["a", "b"], ["c"]]
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+async def test_who_is_refused_among_those_done_as_one_is_the_one_it_is_about(database, is_first):
+    refused, calls = {"b": Conflict("not this one")}, []
+    whole = adding_all(refused, calls)
+    # The first of a transaction is begun with, and the others join it.
+    first = [] if is_first else [database.write(adding("first"))]
+    works = [*first, *(database.write_item(whole, word) for word in "abc"), database.write(adding("last"))]
+    held = threading.Event()
+    holding = asyncio.create_task(database.rework(lambda _: held.wait(60)))  # Alone, so that nobody joins it.
+    await asyncio.sleep(0)
+    waiting = [asyncio.create_task(work) for work in works]
+    await asyncio.sleep(0)
+    held.set()
+    done = await asyncio.gather(holding, *waiting, return_exceptions=True)
+    assert done[-4:] == ["A", refused["b"], "C", "last"]
+    assert calls == [["a", "b", "c"], ["a"], ["b"], ["c"]]
+    assert await stored(database) == {"a", "c", "last", *(["first"] if first else [])}
+
+
+async def test_a_store_that_cannot_answer_is_not_asked_again_for_each(database):
+    calls = []
+
+    def whole(connection, words):
+        calls.append(list(words))
+        raise StoreUnavailable("the disk is full")
+
+    done = await behind(Gate(), database, *(database.write_item(whole, word) for word in "abc"))
+    assert [str(error) for error in done] == ["the disk is full"] * 3
+    assert calls == [["a", "b", "c"]]
+
+
+async def test_who_lost_a_race_among_those_done_as_one_is_started_over_alone(database):
+    calls = []
+
+    def whole(connection, words):
+        calls.append(list(words))
+        if "b" in words and len(calls) < 4:
+            raise Raced
+        return adding_all()(connection, words)
+
+    assert await behind(Gate(), database, *(database.write_item(whole, word) for word in "abc")) == ["A", "B", "C"]
+    assert calls == [["a", "b", "c"], ["a"], ["b"], ["c"], ["b"]]
+    assert await stored(database) == {*"abc"}
+
+
+async def test_who_has_gone_is_left_out_of_those_done_as_one(database):
+    gate, calls = Gate(), []
+    first = asyncio.create_task(database.write(gate.work))
+    await asyncio.sleep(0)
+    whole = adding_all(calls=calls)
+    a, b, c = [asyncio.create_task(database.write_item(whole, word)) for word in "abc"]
+    await asyncio.sleep(0)
+    b.cancel()
+    await asyncio.sleep(0)
+    gate.is_open.set()
+    assert await asyncio.gather(first, a, c) == [None, "A", "C"]
+    assert calls == [["a", "c"]]
+
+
 async def test_shutting_writes_what_waits(tmp_path, database):
     waiting = [asyncio.create_task(database.write(adding(f"w{place}"))) for place in range(5)]
     await asyncio.sleep(0)
@@ -167,3 +265,52 @@ async def test_shutting_writes_what_waits(tmp_path, database):
     again = Database(f"sqlite:///{tmp_path}/scribe.db")
     assert len(await stored(again)) == 5
     await again.shut()
+
+
+async def test_nothing_is_written_to_a_file_that_is_not_there_any_more(tmp_path, database, monkeypatch):
+    monkeypatch.setattr("scrubjay.backends.sql.scribe.LOOK_SECONDS", 0)
+    await database.write(adding("kept"))
+    for file in tmp_path.glob("scribe.db*"):
+        file.rename(tmp_path / f"old-{file.name}")
+
+    with pytest.raises(StoreUnavailable, match="removed or replaced while it was open: nothing was written"):
+        await database.write(adding("lost"))
+    (tmp_path / "scribe.db").touch()
+    with pytest.raises(StoreUnavailable, match="removed or replaced"):
+        await database.write(adding("lost"))
+
+    for file in tmp_path.glob("old-scribe.db*"):
+        file.rename(tmp_path / file.name.removeprefix("old-"))
+    await database.write(adding("again"))
+    assert await stored(database) == {"kept", "again"}
+
+
+async def test_a_file_named_from_here_is_still_there_for_who_goes_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.setattr("scrubjay.backends.sql.scribe.LOOK_SECONDS", 0)
+    monkeypatch.chdir(tmp_path)
+    database = Database("sqlite:///scribe.db")
+    await database.write(lambda connection: connection.execute(text("CREATE TABLE words (word TEXT UNIQUE)")))
+    monkeypatch.chdir("/")
+    await database.write(adding("here"))
+    assert await stored(database) == {"here"}
+    await database.shut()
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_after_a_fork_the_new_process_is_told_to_open_its_own(tmp_path):
+    database = Database(f"sqlite:///{tmp_path}/scribe.db")
+    asyncio.run(database.write(lambda connection: connection.execute(text("CREATE TABLE words (word TEXT UNIQUE)"))))
+    child = os.fork()
+    if not child:
+        told = 1
+        try:
+            asyncio.run(asyncio.wait_for(database.write(adding("twice")), 20))
+        except Closed as error:
+            told = 0 if "opened before the process forked" in str(error) else 2
+        finally:
+            os._exit(told)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+    asyncio.run(database.write(adding("once")))
+    assert asyncio.run(stored(database)) == {"once"}
+    asyncio.run(database.shut())

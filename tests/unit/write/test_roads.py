@@ -15,6 +15,8 @@ from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.sql.records import SqlRecords
+from scrubjay.backends.sql.rows import Reader
+from scrubjay.backends.sql.tellings import Teller, Telling, apart
 from scrubjay.backends.vectors.embedded import EmbeddedVectors
 from scrubjay.errors import InvalidInput
 from scrubjay.model import PLACE_NAMES, Memory, new_ids, words
@@ -241,3 +243,49 @@ async def test_what_is_told_again_is_known_on_either_road(file):
     twice = [a_memory("Twice"), a_memory("Twice")]
     done = await joint.SqliteJoint(database).write(twice, reconcile, ahead_of(twice))
     assert [one.outcome for one in done] == ["stored", "unchanged"]
+
+
+VECTORS = ("memory_id", "generation", "part", "start", "stop", "scope_id", "kind", "live", "since", "until", "vector")
+"""All but the number of the change: those who are told as one share it."""
+
+
+def tellings():
+    """What several tell at the same time: some of it bears on what others tell, and one has no vectors."""
+    told = drafts()
+    keyed = [a_memory(f"Indent by {width}", key="pref:indent") for width in (2, 4)]
+    groups = [told[:3], told[3:4], [keyed[0]], told[4:6], [keyed[1]], [a_memory("A note")], told[6:]]
+    vectors = [ahead_of(group) for group in groups]
+    vectors[1] = replace(vectors[1], parts={}, vectors=None, marks={told[3].id: -1})
+    return [Telling(group, reconcile, ahead) for group, ahead in zip(groups, vectors, strict=True)]
+
+
+async def test_what_is_told_at_the_same_time_is_stored_as_if_each_had_come_alone(file):
+    told = tellings()
+    together, alone = await file("together"), await file("alone")
+    answers = await together.write(lambda connection: Teller(together, Reader()).written_together(connection, told))
+    assert answers == [await joint.SqliteJoint(alone).write(*one) for one in told]
+    assert [len(those) for those in apart(told)] == [4, 3]
+    for table in TABLES:
+        columns = VECTORS if table == "vectors" else ()
+        assert await rows_of(together, table, *columns) == await rows_of(alone, table, *columns), table
+
+
+def test_those_of_another_generation_are_told_apart():
+    first, second = tellings()[:2]
+    other = second._replace(ahead=replace(second.ahead, generation=2))
+    assert [len(those) for those in apart([first, second, other, other])] == [2, 1, 1]
+
+
+async def test_among_others_too_what_reads_otherwise_than_its_vectors_is_left_to_be_indexed(file):
+    database = await file("otherwise")
+    told = [Telling([a_memory(f"Note {number}")], reconcile, None) for number in range(3)]
+    told = [one._replace(ahead=ahead_of([a_memory("first"), *one.drafts])) for one in told]
+
+    def otherwise(draft, known):
+        told[1].ahead.leave_out(draft.id)
+        return reconcile(draft, known)
+
+    told[1] = told[1]._replace(decide=otherwise)
+    await database.write(lambda connection: Teller(database, Reader()).written_together(connection, told))
+    assert [mark for (mark,) in await rows_of(database, "memories", "generation")] == [1, 1, None]
+    assert len(await rows_of(database, "vectors")) == 4

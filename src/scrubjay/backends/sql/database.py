@@ -2,10 +2,11 @@
 
 import asyncio
 import functools
+import os
 import random
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import copy_context
@@ -25,6 +26,7 @@ from scrubjay.errors import Closed, StoreUnavailable, Unavailable
 from scrubjay.model import StoreHealth
 from scrubjay.ports import stage
 
+Item = TypeVar("Item")
 T = TypeVar("T")
 
 RESTART_SECONDS: Final = 1.0
@@ -72,6 +74,7 @@ class Database:
             self._scribe = self._readers = None
             self._threads = ThreadPoolExecutor(8, "scrubjay-sql")
         self._shut = False
+        self._process = os.getpid()
         self._held = threading.local()
 
     @property
@@ -104,8 +107,7 @@ class Database:
                 return work(held)
         if self._readers is None:
             return await self._run(self._reading, work, immediate=False)
-        if self._shut:
-            raise Closed
+        self._check_open()
         with stage("store", store="records", operation="read"):
             return await self._readers.read(work)
 
@@ -126,17 +128,30 @@ class Database:
         context = copy_context()
 
         def whole(connection: Connection) -> T:
+            before = getattr(self._held, "connection", None)
             self._held.connection = connection
             try:
                 return context.run(_finished, work())
             finally:
-                self._held.connection = None
+                self._held.connection = before
 
         return await self.read(whole)
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Run a function in one transaction, durable on return. It runs again when another writer was faster."""
         return await self._wrote(work)
+
+    async def write_item(self, whole: Callable[[Connection, Sequence[Item]], Sequence[T]], item: Item) -> T:
+        """Like `write`, with a function of several items, which answers each as if it had come by itself.
+
+        On a file, those who wait at the same time are done as one. What is raised is about the caller's own item,
+        unless the database cannot answer.
+        """
+        if self._scribe is None:
+            return await self._wrote(lambda connection: whole(connection, [item])[0])
+        self._check_open()
+        with stage("store", store="records", operation="write"):
+            return await self._scribe.write_item(whole, item)
 
     async def rework(self, work: Callable[[Connection], T]) -> T:
         """Like `write`, for what goes through the whole database: it may take as long as it takes."""
@@ -159,8 +174,7 @@ class Database:
     async def _wrote(self, work: Callable[[Connection], T], *, durable: bool = True, alone: bool = False) -> T:
         if self._scribe is None:
             return await self._run(self._engine, work if durable else _unsynced(work), immediate=True, patient=alone)
-        if self._shut:
-            raise Closed
+        self._check_open()
         with stage("store", store="records", operation="write"):
             return await self._scribe.write(work, durable=durable, alone=alone)
 
@@ -186,7 +200,7 @@ class Database:
 
     async def shut(self) -> None:
         """Finish what runs, then close every connection. Safe to call twice."""
-        if self._shut:
+        if self._shut or self._is_elsewhere:
             return
         self._shut = True
         closing = asyncio.ensure_future(asyncio.to_thread(self._close))
@@ -195,6 +209,17 @@ class Database:
             with suppress(StoreUnavailable):
                 await self._watch.over(asyncio.shield(closing))
         await closing
+
+    def _check_open(self) -> None:
+        if self._shut:
+            raise Closed
+        if self._is_elsewhere:
+            raise Closed("this memory was opened before the process forked: open another one here, in the new process")
+
+    @property
+    def _is_elsewhere(self) -> bool:
+        # A fork takes no threads along: whoever waited for one would wait for ever. What is open is not its to close.
+        return os.getpid() != self._process
 
     def _close(self) -> None:
         if self._scribe is not None:
@@ -213,8 +238,7 @@ class Database:
         patient: bool = False,
         doubt: float | None = None,
     ) -> T:
-        if self._shut:
-            raise Closed
+        self._check_open()
 
         async def call() -> T:
             given_up = threading.Event()

@@ -3,12 +3,10 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from sqlalchemy import Connection
-
-from scrubjay.backends.sql import writing, writing_sqlite
+from scrubjay.backends.sql import writing_sqlite
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.rows import Reader
-from scrubjay.backends.vectors import rows
+from scrubjay.backends.sql.tellings import Teller
 from scrubjay.model import Memory, Remembered
 from scrubjay.ports import Ahead, Decide
 
@@ -18,7 +16,7 @@ class SqliteJoint:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._reader = Reader()
+        self._teller = Teller(database, Reader())
 
     async def unknown(self, drafts: Sequence[Memory]) -> set[UUID]:
         """Return the ids of those that nothing stored stands for."""
@@ -28,14 +26,4 @@ class SqliteJoint:
 
     async def write(self, drafts: Sequence[Memory], decide: Decide, ahead: Ahead) -> list[Remembered]:
         """Store what `decide` says about each draft, with the vectors that were made of it."""
-        if not drafts:
-            return []
-
-        def work(connection: Connection) -> list[Remembered]:
-            done, opened, numbers = writing.write(connection, self._reader, drafts, decide, ahead.marks)
-            cut = [(memory, *ahead.parts[memory.id]) for memory in opened if memory.id in ahead.parts]
-            if cut and ahead.vectors is not None:
-                rows.put_new(connection, ahead.generation, cut, ahead.vectors, numbers)
-            return done
-
-        return await self._database.write(work)
+        return await self._teller.tell(drafts, decide, ahead)

@@ -6,6 +6,7 @@ To take a connection from a pool and to give it back costs as much as a small re
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
 from typing import Final, TypeVar, cast
 
@@ -62,8 +63,7 @@ class Readers:
 
     def _read(self, work: Callable[[Connection], T]) -> T:
         with translated(self._name):
-            # The one that was used last: its pages and statements are at hand.
-            connection = self._idle.pop() if self._idle else self._engine.connect()
+            connection = self._taken()
             try:
                 return self._on_one_snapshot(connection, work)
             except (DBAPIError, sqlite3.Error):
@@ -75,6 +75,12 @@ class Readers:
                     connection.close()
                 else:
                     self._idle.append(connection)
+
+    def _taken(self) -> Connection:
+        """The connection that was used last, whose pages and statements are at hand, or a new one."""
+        with suppress(IndexError):  # Without a look before: another thread may take the last one in between.
+            return self._idle.pop()
+        return self._engine.connect()
 
     def _on_one_snapshot(self, connection: Connection, work: Callable[[Connection], T]) -> T:
         driver = driver_of(connection)

@@ -2,15 +2,19 @@
 
 Waiting in a queue is fair and quick, waiting on the file is neither. Those who wait at the same time are written
 together, in one transaction, and wait for the disk once. Each is still all or nothing, in a savepoint of its own, and
-is told that it was written when it is on disk.
+is told that it was written when it is on disk. Those who bring the same sort of work are done as one, which takes a
+fraction of the time; if anything in it is refused, each is done alone.
 """
 
 import random
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
-from queue import Empty, SimpleQueue
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
 from typing import Any, Final, TypeVar, cast
 
 from sqlalchemy import Connection, Engine
@@ -18,9 +22,11 @@ from sqlalchemy.exc import DBAPIError
 
 from scrubjay.backends.sql.driver import MAY_UNDO, driver_of
 from scrubjay.backends.sql.faults import Raced, translated
-from scrubjay.backends.sql.waiting import Waiting
+from scrubjay.backends.sql.orders import Company, Order
+from scrubjay.backends.sql.waiting import settle
 from scrubjay.errors import Closed, StoreUnavailable
 
+Item = TypeVar("Item")
 T = TypeVar("T")
 
 TRIES: Final = 10
@@ -29,19 +35,11 @@ TRIES: Final = 10
 GROUP_SECONDS: Final = 0.02
 """How long a transaction takes in others who wait: another process may want to write as well."""
 
+MOST: Final = 256
+"""How many are done as one, at most."""
 
-class _Order(Waiting):
-    """Something to be written."""
-
-    __slots__ = ("alone", "bare", "durable")
-
-    def __init__(
-        self, work: Callable[[Connection], Any], *, durable: bool = True, alone: bool = True, bare: bool = False
-    ) -> None:
-        super().__init__(work)
-        self.bare = bare
-        self.durable = durable
-        self.alone = alone
+LOOK_SECONDS: Final = 0.1
+"""How often it is looked whether the file that is written to is still there."""
 
 
 class Scribe:
@@ -50,13 +48,16 @@ class Scribe:
     def __init__(self, engine: Engine, *, name: str) -> None:
         self._engine = engine
         self._name = name
-        self._orders: SimpleQueue[_Order | None] = SimpleQueue()
-        self._left_over: list[_Order | None] = []
+        self._path = Path(str(engine.url.database)).absolute()
+        self._orders: SimpleQueue[Order | None] = SimpleQueue()
+        self._left_over: deque[Order | None] = deque()
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._is_shut = False
         self._connection: Connection | None = None
         self._driver: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
+        self._looked_at = 0.0
         self._is_durable = True
 
     async def write(self, work: Callable[[Connection], T], *, durable: bool = True, alone: bool = False) -> T:
@@ -64,13 +65,20 @@ class Scribe:
 
         It is on disk on return. What is not `durable` gets there soon, and a crash of the machine may lose it.
         """
-        return cast("T", await self._hand_over(_Order(work, durable=durable, alone=alone)))
+        return cast("T", await self._hand_over(Order(work, durable=durable, alone=alone)))
+
+    async def write_item(self, whole: Callable[[Connection, Sequence[Item]], Sequence[T]], item: Item) -> T:
+        """Run a function on this item, and on those of others who wait with the same function, in one transaction.
+
+        If that raises, it is run on each item alone: who is refused is the one whose item it is about.
+        """
+        return cast("T", await self._hand_over(Order.of_item(whole, item)))
 
     async def empty_log(self) -> None:
         """Move the log into the file and empty it. Nobody of this process writes meanwhile."""
-        await self._hand_over(_Order(_empty_log, bare=True))
+        await self._hand_over(Order(_empty_log, bare=True))
 
-    async def _hand_over(self, order: _Order) -> Any:  # noqa: ANN401 -- what the work returns
+    async def _hand_over(self, order: Order) -> Any:  # noqa: ANN401 -- what the work returns
         with self._starting:
             if self._is_shut:
                 raise Closed
@@ -89,33 +97,61 @@ class Scribe:
             self._thread.join()
 
     def _serve(self) -> None:
-        while (order := self._left_over.pop() if self._left_over else self._orders.get()) is not None:
-            if not order.future.done():
-                for written in self._written(order):
-                    written.settle()
+        while (order := self._left_over.popleft() if self._left_over else self._orders.get()) is not None:
+            if order.is_wanted:
+                settle([waited for written in self._written(order) for waited in written.told()])
         if self._connection is not None:
             self._connection.close()
 
-    def _written(self, first: _Order) -> list[_Order]:
+    def _written(self, first: Order) -> list[Order | Company]:
         """Write this one, and those who wait by then, in one transaction. Returns all of them."""
         if first.bare:
             with first, translated(self._name):
                 first.work(self._opened()[0])
             return [first]
-        self._attempt(first)
-        group = [first]
-        if first.error is None:
-            group += self._joined(first)
+        begun = self._gathered(first)
+        self._attempt(begun)
+        if isinstance(begun, Company) and begun.is_refused:
+            self._left_over.extendleft(reversed(begun.divided()[1:]))
+            begun = first
+            self._attempt(begun)
+        group: list[Order | Company] = [begun]
+        if begun.error is None:
+            group += self._joined(begun)
             self._commit(group)
         for order in group:
             if isinstance(order.error, Raced):
                 self._start_over(order)
         return group
 
-    def _attempt(self, order: _Order) -> None:
+    def _gathered(self, first: Order) -> Order | Company:
+        """This one, done as one with those of its sort who wait right behind it."""
+        if first.whole is None:
+            return first
+        orders = [first]
+        while len(orders) < MOST and (order := self._next()) is not None:
+            if order.whole != first.whole:
+                self._left_over.appendleft(order)
+                break
+            if order.is_wanted:
+                orders.append(order)
+        return Company(first.whole, orders) if len(orders) > 1 else first
+
+    def _next(self) -> Order | None:
+        """Who waits next; None when nobody does, or when there will be no more."""
+        if not self._left_over and self._orders.empty():
+            return None
+        # Nobody else takes any, so that it is still there.
+        order = self._left_over.popleft() if self._left_over else self._orders.get()
+        if order is None:
+            self._left_over.append(None)
+        return order
+
+    def _attempt(self, order: Order | Company) -> None:
         """Begin a transaction with this one; when it fails there is none."""
         with order, translated(self._name):
             connection, driver = self._opened()
+            self._check_file()
             if order.durable != self._is_durable:
                 driver.execute(f"PRAGMA synchronous = {'FULL' if order.durable else 'NORMAL'}")
                 self._is_durable = order.durable
@@ -124,25 +160,27 @@ class Scribe:
         if order.error is not None:
             self._roll_back()
 
-    def _joined(self, first: _Order) -> list[_Order]:
+    def _joined(self, first: Order | Company) -> list[Order | Company]:
         """Those who wait by now, written in the same transaction."""
-        joined: list[_Order] = []
+        joined: list[Order | Company] = []
         began = time.monotonic()
-        while not first.alone and time.monotonic() - began < GROUP_SECONDS:
-            try:
-                order = self._orders.get_nowait()
-            except Empty:
+        while not first.alone and time.monotonic() - began < GROUP_SECONDS and (order := self._next()) is not None:
+            if order.alone or order.durable > first.durable:
+                self._left_over.appendleft(order)
                 break
-            if order is None or order.alone or order.durable > first.durable:
-                self._left_over.append(order)
+            if not order.is_wanted:
+                continue
+            joining = self._gathered(order)
+            is_begun = self._join(joining)
+            if isinstance(joining, Company) and joining.is_refused:
+                self._left_over.extendleft(reversed(joining.divided()))
+            else:
+                joined.append(joining)
+            if not is_begun:
                 break
-            if not order.future.done():
-                joined.append(order)
-                if not self._join(order):
-                    break
         return joined
 
-    def _join(self, order: _Order) -> bool:
+    def _join(self, order: Order | Company) -> bool:
         """Write it in a savepoint. False when the whole transaction is given up."""
         connection, driver = self._opened()
         with order, translated(self._name):
@@ -159,7 +197,7 @@ class Scribe:
                 return False
         return driver.in_transaction
 
-    def _commit(self, group: list[_Order]) -> None:
+    def _commit(self, group: Sequence[Order | Company]) -> None:
         """Make it last. If that fails, it fails for all of them."""
         with group[0], translated(self._name):
             connection, driver = self._opened()
@@ -175,7 +213,7 @@ class Scribe:
                 order.error = order.error or error
             self._roll_back()
 
-    def _start_over(self, order: _Order) -> None:
+    def _start_over(self, order: Order | Company) -> None:
         """Try again by itself, as long as others are faster."""
         for race in range(1, TRIES):
             # Full jitter, so that writers who met once do not meet again.
@@ -206,8 +244,27 @@ class Scribe:
             self._connection = self._engine.connect()
             self._connection.info[MAY_UNDO] = True
             self._driver = driver_of(self._connection)
+            self._file, self._looked_at = self._found(), time.monotonic()
             self._is_durable = True
         return self._connection, self._driver
+
+    def _check_file(self) -> None:
+        """Raise StoreUnavailable once the file is gone, for SQLite would go on writing to what nobody finds again."""
+        now = time.monotonic()
+        if now - self._looked_at < LOOK_SECONDS:
+            return
+        if self._found() != self._file:
+            raise StoreUnavailable(
+                f"{self._name} was removed or replaced while it was open: nothing was written. Open the memory again"
+            )
+        self._looked_at = now
+
+    def _found(self) -> tuple[int, int] | None:
+        """Which file has the name now; None when none has."""
+        with suppress(FileNotFoundError):
+            found = self._path.stat()
+            return found.st_dev, found.st_ino
+        return None
 
 
 def _empty_log(connection: Connection) -> None:

@@ -1,29 +1,25 @@
 """Work that is handed to a thread, and whoever waits for its answer on an event loop."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import groupby
+from operator import attrgetter
 from types import TracebackType
 from typing import Any
 
 from sqlalchemy import Connection
 
 
-class Waiting:
-    """Something to be done with a connection. As a context, it keeps what is raised for the one who waits for it.
+class Attempt:
+    """Something to be done with a connection. As a context, it keeps what is raised for whoever waits for it."""
 
-    Made on the loop of whoever waits. Half as long on the way as a future of an executor, which the loop has to
-    translate into one of its own.
-    """
-
-    __slots__ = ("_loop", "answer", "error", "future", "work")
+    __slots__ = ("answer", "error", "work")
 
     def __init__(self, work: Callable[[Connection], Any]) -> None:
         self.work = work
         self.answer: Any = None
         self.error: BaseException | None = None
-        self._loop = asyncio.get_running_loop()
-        self.future: asyncio.Future[Any] = self._loop.create_future()
 
     def __enter__(self) -> None:
         self.error = None
@@ -34,12 +30,27 @@ class Waiting:
         self.error = error
         return True
 
+
+class Waiting(Attempt):
+    """The same for one who waits for it, made on their loop.
+
+    Half as long on the way as a future of an executor, which the loop has to translate into one of its own.
+    """
+
+    __slots__ = ("future", "loop")
+
+    def __init__(self, work: Callable[[Connection], Any]) -> None:
+        super().__init__(work)
+        self.loop = asyncio.get_running_loop()
+        self.future: asyncio.Future[Any] = self.loop.create_future()
+
     def settle(self) -> None:
         """Tell whoever waits what came of it."""
         with suppress(RuntimeError):  # Its loop is closed, and nobody waits.
-            self._loop.call_soon_threadsafe(self._settled)
+            self.loop.call_soon_threadsafe(self.settled)
 
-    def _settled(self) -> None:
+    def settled(self) -> None:
+        """The same, on the loop of whoever waits."""
         error, self.error = self.error, None  # Whose frames hold on to this.
         if self.future.done():
             return
@@ -47,3 +58,19 @@ class Waiting:
             self.future.set_result(self.answer)
         else:
             self.future.set_exception(error)
+
+
+def settle(waited: Sequence[Waiting]) -> None:
+    """Tell everybody who waits what came of it. Of one loop, all at once: each call wakes it up."""
+    if len(waited) == 1:
+        waited[0].settle()
+        return
+    for loop, those in groupby(waited, attrgetter("loop")):
+        together = list(those)
+        with suppress(RuntimeError):  # The loop is closed, and nobody waits.
+            loop.call_soon_threadsafe(_settled, together)
+
+
+def _settled(waited: Sequence[Waiting]) -> None:
+    for one in waited:
+        one.settled()
