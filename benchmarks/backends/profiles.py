@@ -35,6 +35,9 @@ AT_ONCE = (1, 8, 32)
 SINGLES = 100
 """Memories that one of them tells; several tell four times as many together."""
 
+LONGEST = 300
+"""Seconds that indexes are waited for. Where it takes longer, questions are asked while they are made."""
+
 WIDTHS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "all": lambda place: place >= 0,
     "1 %": lambda place: place % USERS == 7,
@@ -275,9 +278,9 @@ class Inhabitant:
         return [one for root in roots for one in (root, *root.children(recursive=True))]
 
     async def _idle(self) -> None:
-        """Wait until neither the servers nor this process have worked for three seconds."""
-        quiet, spent = 0, self._spent()
-        while quiet < 3:
+        """Wait until neither the servers nor this process have worked for three seconds, or for too long."""
+        quiet, spent, until = 0, self._spent(), time.monotonic() + LONGEST
+        while quiet < 3 and time.monotonic() < until:
             await asyncio.sleep(1)
             now = self._spent()
             quiet = quiet + 1 if now - spent < 0.1 else 0

@@ -1,14 +1,15 @@
 """The same memories and the same questions on every profile, asked in turns.
 
-    python benchmarks/backends/run.py                                # 100,000 memories, every profile: most of an hour
+    python benchmarks/backends/run.py --write docs/benchmarks/backends.md      # the usual profiles: about ten minutes
     python benchmarks/backends/run.py --size 10000 --profiles sqlite,pgvector,qdrant
-    python benchmarks/backends/run.py --write docs/benchmarks/backends.md
+    python benchmarks/backends/run.py --profiles all                           # every profile: most of an hour
 
 Every profile lives in a process of its own with servers of its own, so that memory and disk are told apart. They are
 filled one after the other and then asked in turns, each question to all of them before the next one, so that a noisy
 machine disturbs all alike. PostgreSQL syncs every commit to disk, as in production. `search` is the vector engine
 alone, by the vector of the question, and its recall@10 is against the exact ten nearest of the same filter. `recall`
-is the whole verb, by words and by meaning, with the vector of the question looked up rather than computed.
+is the whole verb, by words and by meaning, with the vector of the question looked up rather than computed. On a page
+that is there already, `--write` replaces the tables and leaves the rest as it is.
 """
 
 import argparse
@@ -35,6 +36,9 @@ from stretched import Stretched
 from texts import questions, sentences
 
 TOP = 10
+USUAL = ("sqlite", "postgres", "pgvector", "qdrant-redis", "chroma")
+"""The profiles that are compared unless others are named."""
+
 WARM = 20
 """Questions that are asked before counting: graphs are read, caches filled, connections made."""
 
@@ -42,17 +46,17 @@ WARM = 20
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--size", type=int, default=100_000, help="how many memories")
-    parser.add_argument("--questions", type=int, default=200, help="how many to ask for each filter")
-    parser.add_argument("--profiles", default=",".join(PROFILES), help="which ones, separated by commas")
-    parser.add_argument("--write", type=Path, help="also write the table to this page")
+    parser.add_argument("--questions", type=int, default=100, help="how many to ask for each filter")
+    parser.add_argument("--profiles", default=",".join(USUAL), help="which ones, separated by commas, or `all`")
+    parser.add_argument("--write", type=Path, help="also write the tables to this page")
     parser.add_argument("--json", action="store_true", help="print the numbers as JSON")
     given = parser.parse_args()
-    unknown = set(given.profiles.split(",")) - set(PROFILES)
-    if unknown:
+    names = list(PROFILES) if given.profiles == "all" else given.profiles.split(",")
+    if unknown := set(names) - set(PROFILES):
         parser.error(f"--profiles names {', '.join(sorted(unknown))}: there are {', '.join(PROFILES)}")
     with tempfile.TemporaryDirectory(prefix="scrubjay-backends-") as folder:
         asked = prepare(given.size, given.questions, Path(folder))
-        seen = measure(given.profiles.split(","), asked, Path(folder))
+        seen = measure(names, asked, Path(folder))
     if given.json:
         print(json.dumps(seen, indent=1))
     else:
@@ -60,7 +64,9 @@ def main() -> None:
         console.print(table(seen, given.size))
     if given.write:
         given.write.parent.mkdir(parents=True, exist_ok=True)
-        given.write.write_text(page(seen, given.size, given.questions), encoding="utf-8")
+        before = given.write.read_text(encoding="utf-8") if given.write.exists() else ""
+        whole = page(seen, given.size, given.questions)
+        given.write.write_text(with_tables(before, seen) if before else whole, encoding="utf-8")
 
 
 def prepare(size: int, many: int, folder: Path) -> Asked:
@@ -101,6 +107,9 @@ def measure(names: list[str], asked: Asked, folder: Path) -> dict[str, dict[str,
             houses.append(house)
             filled = heard(here, name)
             assert isinstance(filled, Filled)
+            progress.console.print(
+                f"{name}: {filled.rate:,.0f} stored a second, searchable {filled.settled:.0f} s later"
+            )
             seen[name] = {"fill": asdict(filled)}
             lines[name] = here
             progress.advance(filling)
@@ -175,7 +184,7 @@ def sizes(seen: dict) -> list[tuple[str, ...]]:
     ]
 
 
-SINGLE = ("profile", *(f"{what} {many}" for many in AT_ONCE for what in ("stored/s by", "p50", "p95")))
+SINGLE = ("profile", *(heading for many in AT_ONCE for heading in (f"stored/s by {many}", "p50")))
 
 
 def single(seen: dict) -> list[tuple[str, ...]]:
@@ -185,7 +194,7 @@ def single(seen: dict) -> list[tuple[str, ...]]:
             *(
                 f"{found['fill']['singles'][many][key]:,.{digits}f}"
                 for many in AT_ONCE
-                for key, digits in (("rate", 0), ("median", 1), ("slow", 1))
+                for key, digits in (("rate", 0), ("median", 1))
             ),
         )
         for name, found in seen.items()
@@ -194,11 +203,12 @@ def single(seen: dict) -> list[tuple[str, ...]]:
 
 def table(seen: dict, size: int) -> Table:
     outer = Table.grid(padding=(1, 0))
-    for title, headings, found in (
-        (f"{size:,} memories, milliseconds", HEADINGS, rows(seen)),
-        ("What they take", SIZES, sizes(seen)),
-        ("One memory at a time, by so many writers at once", SINGLE, single(seen)),
-    ):
+    titles = (
+        f"{size:,} memories, milliseconds",
+        "What they take",
+        "One memory at a time, by so many writers at once",
+    )
+    for title, (headings, found) in zip(titles, tables(seen), strict=True):
         inner = Table(title=title, title_justify="left")
         for heading in headings:
             inner.add_column(heading, justify="left" if heading in ("profile", "filter") else "right")
@@ -208,11 +218,26 @@ def table(seen: dict, size: int) -> Table:
     return outer
 
 
-def page(seen: dict, size: int, many: int) -> str:
-    def markdown(headings: tuple[str, ...], found: list[tuple[str, ...]]) -> str:
-        aligned = ["---" if heading in ("profile", "filter") else "---:" for heading in headings]
-        return "\n".join("| " + " | ".join(row) + " |" for row in (headings, aligned, *found))
+def markdown(headings: tuple[str, ...], found: list[tuple[str, ...]]) -> str:
+    aligned = ["---" if heading in ("profile", "filter") else "---:" for heading in headings]
+    return "\n".join("| " + " | ".join(row) + " |" for row in (headings, aligned, *found))
 
+
+def with_tables(before: str, seen: dict) -> str:
+    """The page with these tables in place of those that have the same headings."""
+    new = {markdown(headings, []): markdown(headings, found) for headings, found in tables(seen)}
+
+    def replaced(block: str) -> str:
+        return next((table for heading, table in new.items() if block.startswith(heading)), block)
+
+    return "\n\n".join(map(replaced, before.split("\n\n")))
+
+
+def tables(seen: dict) -> list[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
+    return [(HEADINGS, rows(seen)), (SIZES, sizes(seen)), (SINGLE, single(seen))]
+
+
+def page(seen: dict, size: int, many: int) -> str:
     return f"""# Backends side by side
 
 The same {size:,} memories of 26 words, with vectors of 384 dimensions, and the same {many} questions for each filter,

@@ -282,6 +282,18 @@ async def test_a_generation_dropped_by_one_is_made_again_by_another(own, protoco
         assert await found(two, entries[0].vectors[0]) == [entries[0].id]
 
 
+async def test_what_another_dropped_and_was_killed_making_again_is_made_whole_by_the_next_write(own, protocol):
+    prefix = f"test-{uuid4().hex}"
+    entries = entries_of(directions(3))
+    async with opened(own.at(protocol), prefix=prefix) as one, opened(own.at(protocol), prefix=prefix) as two:
+        await one.upsert(1, entries)
+        await two.drop(1)
+        await two._server.create(two._build(1, 1), dimensions=64)
+        await one.upsert(1, entries[:1])
+        assert await found(two, entries[0].vectors[0]) == [entries[0].id]
+        assert len((await two._server._client.get_collection(f"{prefix}-g1")).payload_schema) == 12
+
+
 # Points
 
 

@@ -4,6 +4,7 @@ import hashlib
 import os
 import re
 import sqlite3
+import stat
 import subprocess
 import sys
 import uuid
@@ -157,6 +158,7 @@ def test_an_old_file_is_brought_up_to_date_with_a_copy_first(old_file):
     with opened(f"sqlite:///{old_file}") as jay:
         check_that_it_holds_the_old_memory(jay)
     [copy] = old_file.parent.glob("scrubjay.db.backup-0001-*")
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o600, "a copy tells as much as the file"
     with closing(sqlite3.connect(copy)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert connection.execute("SELECT version_num FROM alembic_version").fetchone() == ("0001",)

@@ -29,7 +29,7 @@ MAY_UNDO: Final = "scrubjay may undo"
 """In the `info` of a connection that writes: what it sees may be undone, and a scope's number given to another."""
 
 SELECTED: Final = ", ".join(f"memories.{name}" for name in COLUMNS)
-_STEP: Final = 25
+_STEP: Final = 5
 """Ids are filled up to a multiple of this, so that few statements differ and the driver has most of them prepared."""
 
 _PRESENT: Final = (

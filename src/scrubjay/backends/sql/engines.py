@@ -4,6 +4,7 @@ import math
 import random
 import sqlite3
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -65,9 +66,13 @@ def sqlite_engine(url: URL, *, synchronous: str) -> Engine:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise StoreUnavailable(
-            f"the folder {path.parent} cannot be made: {error.strerror}. Set SCRUBJAY_HOME"
+            f"the folder {path.parent} cannot be made: {error.strerror}. Set SCRUBJAY_HOME to one that you may write to"
         ) from error
     engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": BUSY_MILLISECONDS / 1000})
+
+    @event.listens_for(engine, "do_connect")
+    def keep_private(*_: object) -> None:
+        make_private(path)
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _: object) -> None:  # noqa: ANN401 -- the driver's connection
@@ -91,6 +96,13 @@ def sqlite_engine(url: URL, *, synchronous: str) -> Engine:
         connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
 
     return engine
+
+
+def make_private(path: Path) -> None:
+    """Make the file, if there is none, so that only its owner can read it; SQLite does the same for those beside it."""
+    # Whatever is wrong with the place, SQLite meets it next and says it.
+    with suppress(OSError):
+        path.touch(mode=0o600, exist_ok=False)
 
 
 def _write_ahead(cursor: Any) -> None:  # noqa: ANN401 -- the driver's cursor
@@ -123,8 +135,9 @@ def postgresql_engine(url: URL, statement_seconds: float) -> Engine:
         "idle_in_transaction_session_timeout": IDLE_SECONDS * 1000,
         # Tenants differ by orders of magnitude: a plan that was good for one is not kept for the next.
         "plan_cache_mode": "force_custom_plan",
-        # Compiling a statement takes longer than running any of ours.
+        # Compiling a statement takes longer than running any of ours, and so does starting workers for it.
         "jit": "off",
+        "max_parallel_workers_per_gather": "0",
     }
     ours = " ".join(f"-c {name}={value}" for name, value in options.items())
     given = url.query.get("options", "")

@@ -56,7 +56,7 @@ def _ours(name: str, error: BaseException | None, *, is_outage: bool, is_clash: 
     code = getattr(error, "sqlstate", None)
     if code in _RACES or (is_clash and "UNIQUE" in str(error)):
         return Raced()
-    message = str(error).strip().splitlines()[0]
+    message = str(error).strip().partition("\n")[0]
     if isinstance(error, sqlite3.DatabaseError) and ("malformed" in message or "not a database" in message):
         return StoreDamaged(f"{name} is damaged: {message}. Restore a backup of it")
     if is_outage:

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, inspect, text
 from scrubjay.backends.sql import schema_access as _schema_access  # noqa: F401 -- its tables belong to the metadata
 from scrubjay.backends.sql import schema_encryption as _schema_encryption  # noqa: F401 -- the same
 from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.engines import make_private
 from scrubjay.backends.sql.schema import HEAD, LANGUAGE, TEXT_CONFIGURATION, metadata
 from scrubjay.errors import Misconfigured, SchemaTooNew, StoreUnavailable
 
@@ -118,6 +119,7 @@ def backup(database: Database, found: str) -> Path | None:
         return None
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     copy = path.with_name(f"{path.name}.backup-{found}-{stamp}")
+    make_private(copy)
     try:
         with closing(sqlite3.connect(path)) as source, closing(sqlite3.connect(copy)) as target:
             source.backup(target)

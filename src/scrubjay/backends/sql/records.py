@@ -1,5 +1,6 @@
 """The record store: the only truth, on SQLite and on PostgreSQL."""
 
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -11,7 +12,6 @@ from sqlalchemy import (
     Connection,
     Select,
     and_,
-    bindparam,
     delete,
     distinct,
     func,
@@ -28,16 +28,12 @@ from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.places import admitted, among_places, each_in_place
 from scrubjay.backends.sql.rows import Reader, in_order, rows
 from scrubjay.backends.sql.schema import lineage, memories
+from scrubjay.backends.sql.tellings import Teller
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
 from scrubjay.ports import WORDS_ONLY, Counts, Decide
 
 _PAGE = 500
 _COLUMN = memories.c
-_MARK = (
-    update(memories)
-    .where(_COLUMN.id.in_(bindparam("ids", expanding=True)))
-    .values(generation=bindparam("mark", type_=_COLUMN.generation.type))
-)
 
 
 class SqlRecords:
@@ -46,6 +42,7 @@ class SqlRecords:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._reader = Reader()
+        self._teller = Teller(database, self._reader)
 
     @property
     def _dialect(self) -> str:
@@ -53,9 +50,7 @@ class SqlRecords:
 
     async def write(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
         """Ask `decide` about each draft in turn and store what it says, in one transaction."""
-        if not drafts:
-            return []
-        return await self._database.write(lambda connection: writing.write(connection, self._reader, drafts, decide)[0])
+        return await self._teller.tell(drafts, decide)
 
     async def load(self, memories_: Sequence[Memory]) -> int:
         """Store exactly these rows; one whose id is stored is left alone."""
@@ -231,13 +226,15 @@ class SqlRecords:
         return await self._database.write(work)
 
     async def touch(self, scope: Scope, ids: Sequence[UUID], *, at: datetime) -> None:
-        """Count one more use of each that a reader in the scope sees."""
+        """Count one more use of each that a reader in the scope sees, as often as it is named."""
         places = each_in_place(Filter(scope=scope))
+        named = Counter(ids)
 
         def work(connection: Connection) -> None:
-            for page in _pages(ids):
-                touching = update(memories).where(_COLUMN.id.in_(page), places)
-                connection.execute(touching.values(uses=_COLUMN.uses + 1, used_at=at))
+            for times in set(named.values()):
+                for page in _pages([one for one in named if named[one] == times]):
+                    touching = update(memories).where(_COLUMN.id.in_(page), places)
+                    connection.execute(touching.values(uses=_COLUMN.uses + times, used_at=at))
 
         await self._database.note(work)
 
@@ -324,7 +321,7 @@ class SqlRecords:
         def work(connection: Connection) -> list[UUID]:
             missing: list[UUID] = []
             for page in _pages(list(dict.fromkeys(ids))):
-                if connection.execute(_MARK, {"ids": page, "mark": generation}).rowcount < len(page):
+                if writing.mark(connection, page, generation) < len(page):
                     stored = set(connection.execute(select(_COLUMN.id).where(_COLUMN.id.in_(page))).scalars())
                     missing += [one for one in page if one not in stored]
             return missing

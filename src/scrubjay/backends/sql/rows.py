@@ -1,12 +1,13 @@
 """Memories as rows, and rows as memories."""
 
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection, Select, bindparam, select
 
-from scrubjay.backends.sql import driver
+from scrubjay.backends.sql import driver, driver_postgresql
 from scrubjay.backends.sql.places import scope_from
 from scrubjay.backends.sql.schema import memories, scopes
 from scrubjay.model import SCOPE_NAMES, Memory, Scope, Trust
@@ -26,14 +27,6 @@ def rows() -> Select[Any]:
 # Made once: on the busiest paths, building a statement costs more than running it.
 BY_ID = rows().where(memories.c.id.in_(bindparam("ids", expanding=True)))
 
-_before = memories.alias("before")
-FOLLOWING = (
-    rows()
-    .join(_before, (_before.c.scope_id == memories.c.scope_id) & (memories.c.position == _before.c.position + 1))
-    .where(_before.c.id.in_(bindparam("ids", expanding=True)), memories.c.superseded_at.is_(None))
-    .order_by(memories.c.seq)
-)
-
 
 class Reader:
     """Turns rows into memories. Remembers scopes by number: they never change and are few beside memories."""
@@ -51,20 +44,16 @@ class Reader:
 
     def by_ids(self, connection: Connection, ids: Sequence[UUID]) -> list[Memory]:
         """The memories with these ids, in the order asked, each once."""
-        if connection.dialect.name == "sqlite":
-            return self.told(connection, driver.by_ids(connection, ids))
-        return in_order(self.fetch(connection, BY_ID, {"ids": ids}), ids)
+        return self.told(connection, _busiest(connection).by_ids(connection, ids))
 
     def following(self, connection: Connection, ids: Sequence[UUID]) -> list[Memory]:
         """The believed memories at the next position after these in their sessions, as they were stored."""
-        if connection.dialect.name == "sqlite":
-            return self.told(connection, driver.following(connection, ids))
-        return self.fetch(connection, FOLLOWING, {"ids": ids})
+        return self.told(connection, _busiest(connection).following(connection, ids))
 
     def told(self, connection: Connection, found: Sequence[Sequence[Any]]) -> list[Memory]:
         """The memories of these rows, which came from the driver."""
-        places = self._places(connection, found)
-        return [driver.memory_from(row, places[row[0]]) for row in found]
+        places, memory_from = self._places(connection, found), _busiest(connection).memory_from
+        return [memory_from(row, places[row[0]]) for row in found]
 
     def _places(self, connection: Connection, found: Sequence[Sequence[Any]]) -> Mapping[int, Scope]:
         """The scopes of these rows, and perhaps others, by number."""
@@ -79,6 +68,11 @@ class Reader:
         whole = known | learned
         self._scopes = whole if len(known) <= _SCOPES_HELD else learned
         return whole
+
+
+def _busiest(connection: Connection) -> ModuleType:
+    """The reads that every recall makes, for the database at the other end."""
+    return driver if connection.dialect.name == "sqlite" else driver_postgresql
 
 
 def _named(connection: Connection, numbers: Sequence[int]) -> dict[int, Scope]:

@@ -76,7 +76,7 @@ class SqlTexts:
                 found = self._engine.match(connection, [*usable, *meant], filter, now, limit, counted)
             return found
 
-        return await self._database.read(work)
+        return await self._database.glance(work)
 
     def _meant(
         self, connection: Connection, terms: Sequence[str], filter: Filter, now: datetime, *, found: bool

@@ -88,6 +88,12 @@ def load(connection: Connection, reader: Reader, loaded: Sequence[Memory]) -> in
     return len(told.opened)
 
 
+def mark(connection: Connection, ids: Sequence[UUID], generation: int | None) -> int:
+    """Mark the rows of these memories with a generation; return how many there are."""
+    marked: int = _statements(connection).mark(connection, ids, generation)
+    return marked
+
+
 def _statements(connection: Connection) -> ModuleType:
     """The statements of this dialect, under the same names in both modules."""
     return writing_sqlite if connection.dialect.name == "sqlite" else writing_postgresql

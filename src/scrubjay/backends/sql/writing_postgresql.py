@@ -4,23 +4,43 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Text, and_, bindparam, func, or_, select, text
+from sqlalchemy import Connection, Text, and_, bindparam, func, or_, select
 
 from scrubjay.backends.sql import texts_postgresql
-from scrubjay.backends.sql.lookup import Lookup, Statement
+from scrubjay.backends.sql.driver import SELECTED
+from scrubjay.backends.sql.driver_postgresql import copied, listed, told
+from scrubjay.backends.sql.lookup import Statement
 from scrubjay.backends.sql.places import interned
-from scrubjay.backends.sql.rows import BY_ID, Reader, rows, values_of
+from scrubjay.backends.sql.rows import Reader, rows, values_of
 from scrubjay.backends.sql.schema import lineage, memories, scopes, texts
 from scrubjay.model import Memory, Scope
 
-__all__ = ["insert", "interned", "known", "last_positions", "queue_up"]
+__all__ = ["insert", "interned", "known", "last_positions", "mark", "queue_up"]
 
-BATCH = 200
-"""Drafts looked up in one statement: three times as many values stay well below every limit on parameters."""
+BATCH = 1_000
+"""Drafts looked up in one statement."""
 
-_BELIEVED = rows().where(memories.c.superseded_at.is_(None))
-_BY_WORDS = Lookup(_BELIEVED.where(memories.c.valid_to.is_(None)), memories.c.scope_id, memories.c.fingerprint)
-_BY_KEY = Lookup(_BELIEVED.where(memories.c.key.is_not(None)), memories.c.scope_id, memories.c.key)
+_BY_WORDS = (
+    f"SELECT {SELECTED} FROM unnest(%(scopes)s::bigint[], %(words)s::bytea[]) AS wanted (scope_id, fingerprint) "
+    "JOIN memories USING (scope_id, fingerprint) WHERE superseded_at IS NULL AND valid_to IS NULL"
+)
+_BY_KEY = (
+    f"SELECT {SELECTED} FROM unnest(%(scopes)s::bigint[], %(keys)s::text[]) AS wanted (scope_id, key) "
+    "JOIN memories USING (scope_id, key) WHERE superseded_at IS NULL"
+)
+
+_NUMBERS = "SELECT array_agg(nextval('memories_seq_seq')) FROM generate_series(1, %(count)s)"
+_TYPES = {
+    "seq": "int8", "id": "uuid", "scope_id": "int8", "fingerprint": "bytea", "kind": "text", "key": "text",
+    "content": "text", "data": "json", "importance": "float8", "trust": "text", "source": "text", "author": "text",
+    "reason": "text", "derived_from": "json", "redacted": "json", "position": "int8", "created_at": "timestamptz",
+    "valid_from": "timestamptz", "valid_to": "timestamptz", "expires_at": "timestamptz",
+    "superseded_at": "timestamptz", "superseded_by": "uuid", "closed_because": "text", "uses": "int4",
+    "used_at": "timestamptz", "generation": "int4",
+}  # fmt: skip
+"""The columns of a memory, as many are copied at once."""
+
+_MARKED = "UPDATE memories SET generation = %(mark)s WHERE id = ANY(%(ids)s::uuid[])"
 
 # One memory is what most writers bring, and a round trip takes longer than what it asks for: so each is one statement.
 _COLUMN = memories.c
@@ -50,8 +70,10 @@ def known(
         yield from reader.fetch(connection, *_bearing(drafts[0], numbers))
         return
     for start in range(0, len(drafts), BATCH):
-        for statement, parameters in _lookups(drafts[start : start + BATCH], numbers):
-            yield from reader.fetch(connection, statement, parameters)
+        batch = drafts[start : start + BATCH]
+        yield from reader.by_ids(connection, [draft.id for draft in batch])
+        for statement, given in _lookups(batch, numbers):
+            yield from reader.told(connection, told(connection, statement, given))
 
 
 def _bearing(draft: Memory, numbers: Mapping[Scope, int]) -> Statement:
@@ -60,16 +82,14 @@ def _bearing(draft: Memory, numbers: Mapping[Scope, int]) -> Statement:
     return (_BEARING_WITH_KEY, asked | {"the_key": draft.key}) if draft.key else (_BEARING, asked)
 
 
-def _lookups(drafts: Sequence[Memory], numbers: Mapping[Scope, int]) -> list[Statement]:
-    """Statements that are each answered by an index: by id, by key and by fingerprint within the scope."""
+def _lookups(drafts: Sequence[Memory], numbers: Mapping[Scope, int]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Statements that are each answered by an index: by fingerprint and by key within the scope."""
     words = [(numbers[draft.scope], draft.fingerprint) for draft in drafts if not draft.is_event]
     keys = list(dict.fromkeys((numbers[draft.scope], draft.key) for draft in drafts if draft.key))
-    lookups: list[Statement] = [(BY_ID, {"ids": [draft.id for draft in drafts]})]
     if words:
-        lookups.append(_BY_WORDS.of(words))
+        yield _BY_WORDS, {"scopes": [scope for scope, _ in words], "words": [mark for _, mark in words]}
     if keys:
-        lookups.append(_BY_KEY.of(keys))
-    return lookups
+        yield _BY_KEY, {"scopes": [scope for scope, _ in keys], "keys": [key for _, key in keys]}
 
 
 def last_positions(connection: Connection, scope_ids: Collection[int]) -> dict[int, int]:
@@ -100,6 +120,12 @@ def insert(
         connection.execute(lineage.insert(), links)
 
 
+def mark(connection: Connection, ids: Sequence[UUID], generation: int | None) -> int:
+    """Mark these rows with a generation; return how many there are."""
+    done: int = connection.exec_driver_sql(_MARKED, {"ids": listed(ids), "mark": generation}).rowcount
+    return done
+
+
 def _insert_one(
     connection: Connection, memory: Memory, numbers: Mapping[Scope, int], marks: Mapping[UUID, int]
 ) -> None:
@@ -111,14 +137,17 @@ def _insert_one(
 def _insert_several(
     connection: Connection, opened: Sequence[Memory], numbers: Mapping[Scope, int], marks: Mapping[UUID, int]
 ) -> None:
-    statement = text("SELECT nextval('memories_seq_seq') FROM generate_series(1, :count)")
-    seqs = [row[0] for row in connection.execute(statement, {"count": len(opened)})]
-    connection.execute(
-        memories.insert(),
-        [{"seq": seq, **_row(memory, numbers, marks)} for memory, seq in zip(opened, seqs, strict=True)],
-    )
-    scope_ids = (numbers[memory.scope] for memory in opened)
-    texts_postgresql.add(connection, list(zip(seqs, scope_ids, opened, strict=True)))
+    [(seqs,)] = told(connection, _NUMBERS, {"count": len(opened)})
+    rows = (_copied(seq, _row(memory, numbers, marks)) for memory, seq in zip(opened, seqs, strict=True))
+    copied(connection, "memories", _TYPES, rows)
+    bodies = ((seq, texts_postgresql.body_of(memory)) for memory, seq in zip(opened, seqs, strict=True))
+    copied(connection, "texts", {"seq": "int8", "body": "text"}, bodies)
+
+
+def _copied(seq: int, row: dict[str, Any]) -> list[Any]:
+    """A row over `_TYPES`. What is empty and would be JSON is not there, as everywhere."""
+    row["seq"] = seq
+    return [row[name] or None if its_type == "json" else row[name] for name, its_type in _TYPES.items()]
 
 
 def _row(memory: Memory, numbers: Mapping[Scope, int], marks: Mapping[UUID, int]) -> dict[str, Any]:

@@ -130,6 +130,12 @@ def last_positions(connection: Connection, scope_ids: Collection[int]) -> dict[i
     return {scope_id: position for scope_id, position in found.items() if position is not None}
 
 
+def mark(connection: Connection, ids: Sequence[UUID], generation: int | None) -> int:
+    """Mark these rows with a generation; return how many there are."""
+    statement = f"UPDATE memories SET generation = ? WHERE id IN ({', '.join('?' * len(ids))})"
+    return driver_of(connection).execute(statement, [generation, *(one.bytes for one in ids)]).rowcount
+
+
 def insert(
     connection: Connection, opened: Sequence[Memory], numbers: Mapping[Scope, int], marks: Mapping[UUID, int]
 ) -> None:

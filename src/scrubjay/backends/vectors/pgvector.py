@@ -5,7 +5,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -14,27 +14,24 @@ from sqlalchemy import (
     ARRAY,
     ColumnElement,
     Connection,
-    Float,
-    Row,
     Table,
     Text,
     Uuid,
-    any_,
     cast,
     delete,
     func,
     literal,
-    or_,
     select,
-    text,
-    true,
     update,
 )
+from sqlalchemy.exc import DBAPIError
 
 from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.places import admitted, interned
+from scrubjay.backends.sql.driver_postgresql import listed
+from scrubjay.backends.sql.places import interned
 from scrubjay.backends.vectors import pgvector_tables as tables
 from scrubjay.backends.vectors.pgvector_graphs import Graphs
+from scrubjay.backends.vectors.pgvector_search import Search
 from scrubjay.backends.vectors.pgvector_tables import Found
 from scrubjay.errors import InvalidInput, Misconfigured
 from scrubjay.model import Filter
@@ -43,6 +40,7 @@ from scrubjay.ports import Entry, Match
 if TYPE_CHECKING:
     from scrubjay.ports import Matrix
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 EXACT_UP_TO: Final = 10_000
@@ -51,18 +49,10 @@ EXACT_UP_TO: Final = 10_000
 BREADTH: Final = 200
 """How many candidates a graph keeps in view: more find more, and take longer."""
 
-_WIDEST: Final = 1_000
-"""What pgvector allows for the breadth."""
-
-_MORE: Final = 8
-"""How many parts are asked for beyond the limit at first, since a memory may come with several."""
-
 _KNOWN_SECONDS: Final = 60.0
-"""How long a filter counts as wide without counting again. One that no longer is takes longer to answer, no more."""
+"""How long it is remembered what there is, and which filters are wide. What is no longer so makes an answer slower."""
 
 _MOST_KNOWN: Final = 10_000
-
-_Ranked: TypeAlias = Sequence[Row[Any]]
 
 
 class PgVectors:
@@ -83,7 +73,8 @@ class PgVectors:
         self._exact_up_to = exact_up_to
         self._breadth = breadth
         self._graphs = Graphs(database)
-        self._wide: dict[tuple[object, ...], float] = {}
+        self._there: dict[tuple[int, str], tuple[Found, float]] = {}
+        self._wide: dict[tuple[object, ...], tuple[bool, float]] = {}
 
     async def prepare(self) -> None:
         """Install pgvector in the database if it is not there. Raises StoreUnavailable, with what to do."""
@@ -102,7 +93,8 @@ class PgVectors:
         dimensions = tables.check_entries(filled)
 
         def work(connection: Connection) -> None:
-            there = tables.created(connection, generation, dimensions)
+            there = self._found(connection, generation, dimensions=dimensions)
+            there = there or tables.created(connection, generation, dimensions)
             there.check_dimensions(dimensions)
             table = tables.table_of(generation, there.shape)
             numbers = interned(connection, {entry.scope for entry in filled})
@@ -152,83 +144,52 @@ class PgVectors:
         among: Sequence[UUID] | None = None,
     ) -> list[Match]:
         """Return the nearest memories, best first, each once, with its best part."""
-        asked = _unit(vector)
-        tenant = filter.scope.tenant
+        asked, tenant = _unit(vector), filter.scope.tenant
 
         def work(connection: Connection) -> list[Match]:
-            there = tables.found(connection, generation, tenant)
+            there = self._found(connection, generation, tenant, dimensions=len(asked))
             if there is None:
                 return []
-            # Without statistics, the server would read a whole table for a few rows of it, and start workers, which
-            # takes longer than what they are for. And a plan that is made for any tenant cannot use the graph of one.
-            _set(
-                connection,
-                enable_seqscan="off",
-                max_parallel_workers_per_gather="0",
-                plan_cache_mode="force_custom_plan",
-            )
-            there.check_dimensions(len(asked))
-            table = tables.table_of(generation, there.shape)
-            question = cast(tables.spelled(asked, there.shape), table.c.embedding.type)
-            distance = table.c.embedding.op("<=>", return_type=Float())(question)
+            search = Search(connection, generation, there, asked)
             if among is not None:
-                # As an array, which is one walk along the index of ids: there is no other that the server could use.
-                these = table.c.memory_id == any_(_listed(among))
-                return _compared(connection, table, distance, [*_place(table, filter), these], limit)[0]
-            wanted = [table.c.live, table.c.since <= now, or_(table.c.until.is_(None), table.c.until > now)]
-            if there.has_graph and asked.any() and self._is_wide(connection, generation, table, filter):
-                near = [*wanted, *_place(table, filter, row_by_row=True)]
-                matches = self._proposed(connection, there, table, distance, near, limit)
+                return search.among(among, filter, limit)
+            if there.has_graph and asked.any() and self._is_wide(search, generation, filter):
+                matches = search.proposed(filter, now, limit, breadth=self._breadth)
                 if matches is not None:
                     return matches
-            matches, compared = _compared(connection, table, distance, [*wanted, *_place(table, filter)], limit)
-            if compared > self._exact_up_to and not there.has_graph and there.shape.indexable:
-                self._graphs.start(generation, there.shape, tenant)
+            matches, compared = search.compared(filter, now, limit)
+            if compared > self._exact_up_to:
+                self._outgrown(generation, there, filter)
             return matches
 
-        return await self._read(work)
+        return await self._database.glance(self._with_tables(work))
 
-    def _is_wide(self, connection: Connection, generation: int, table: Table, filter: Filter) -> bool:
+    def _found(self, connection: Connection, generation: int, tenant: str = "", *, dimensions: int) -> Found | None:
+        """What there is for this generation and tenant, asked for once in a while, and when it does not fit."""
+        there, until = self._there.get((generation, tenant), (None, 0.0))
+        if there is None or there.shape.dimensions != dimensions or time.monotonic() > until:
+            there = tables.found(connection, generation, tenant)
+            if there is not None:
+                _remember(self._there, (generation, tenant), (there, time.monotonic() + _KNOWN_SECONDS))
+        return there
+
+    def _is_wide(self, search: Search, generation: int, filter: Filter) -> bool:
         """Whether the filter admits so many that the graph is quicker."""
         if not filter.kinds and not any(filter.scope.names()):
             return True  # The whole tenant: it would have no graph if it were small.
         key = (generation, filter.scope, filter.reach, filter.kinds)
-        if time.monotonic() < self._wide.get(key, 0.0):
-            return True
-        some = select(literal(1)).where(table.c.live, *_place(table, filter)).limit(self._exact_up_to + 1).subquery()
-        if connection.execute(select(func.count()).select_from(some)).scalar_one() <= self._exact_up_to:
-            return False
-        if len(self._wide) >= _MOST_KNOWN:
-            self._wide.clear()
-        self._wide[key] = time.monotonic() + _KNOWN_SECONDS
-        return True
+        wide, until = self._wide.get(key, (False, 0.0))
+        if time.monotonic() > until:
+            wide = search.count(filter, self._exact_up_to + 1) > self._exact_up_to
+            _remember(self._wide, key, (wide, time.monotonic() + _KNOWN_SECONDS))
+        return wide
 
-    def _proposed(
-        self,
-        connection: Connection,
-        there: Found,
-        table: Table,
-        distance: ColumnElement[float],
-        wanted: Iterable[ColumnElement[bool]],
-        limit: int,
-    ) -> list[Match] | None:
-        """What the graph finds; None when it finds too few."""
-        settings = {
-            # Without sorting, the graph is the only way to the order.
-            "enable_sort": "off",
-            "hnsw.ef_search": str(min(_WIDEST, max(self._breadth, 2 * limit))),
-        }
-        if there.iterates:
-            settings["hnsw.iterative_scan"] = "strict_order"
-        _set(connection, **settings)
-        c = table.c
-        found = (c.memory_id, c.start, c.stop, distance.label("distance"), tables.alone(c.scope_id))
-        nearest = select(*found).where(*wanted).order_by(distance)
-        matches = _enough(lambda most: connection.execute(nearest.limit(most)).all(), limit)
-        if len(matches) >= limit:
-            return matches
-        _set(connection, enable_sort="on")
-        return None
+    def _outgrown(self, generation: int, there: Found, filter: Filter) -> None:
+        """Have a graph built, or ask the one there is from now on: too many were compared."""
+        self._wide.pop((generation, filter.scope, filter.reach, filter.kinds), None)
+        if not there.has_graph and there.shape.indexable:
+            self._graphs.start(generation, there.shape, filter.scope.tenant)
+            self._there.pop((generation, filter.scope.tenant), None)  # It may be there the next time.
 
     async def count(self, generation: int) -> int:
         """Count the memories that have vectors in this generation."""
@@ -306,20 +267,23 @@ class PgVectors:
         await asyncio.to_thread(self._graphs.shut)
 
     async def _read(self, work: Callable[[Connection], T]) -> T:
-        return await self._database.read(_with_tables(work))
+        return await self._database.read(self._with_tables(work))
 
     async def _write(self, work: Callable[[Connection], T]) -> T:
-        return await self._database.note(_with_tables(work))
+        return await self._database.note(self._with_tables(work))
 
+    def _with_tables(self, work: Callable[[Connection], T]) -> Callable[[Connection], T]:
+        """The same work, started over when another process drops a generation meanwhile."""
 
-def _with_tables(work: Callable[[Connection], T]) -> Callable[[Connection], T]:
-    """The same work, started over when another process drops a generation meanwhile."""
+        def checked(connection: Connection) -> T:
+            with tables.present():
+                try:
+                    return work(connection)
+                except DBAPIError:
+                    self._there.clear()  # What is remembered may be what was dropped.
+                    raise
 
-    def checked(connection: Connection) -> T:
-        with tables.present():
-            return work(connection)
-
-    return checked
+        return checked
 
 
 def _unit(vector: "Matrix") -> NDArray[np.float64]:
@@ -338,63 +302,10 @@ def _named(table: Table, ids: Iterable[UUID]) -> ColumnElement[bool]:
 
 def _listed(ids: Iterable[UUID]) -> ColumnElement[Sequence[UUID]]:
     # As one text: a filter may name 50,000, and as many parameters take longer to bind than to find.
-    spelled = f"{{{','.join(one.hex for one in ids)}}}"
-    return cast(literal(spelled, Text), ARRAY(Uuid))
+    return cast(literal(listed(ids), Text), ARRAY(Uuid))
 
 
-def _place(table: Table, filter: Filter, *, row_by_row: bool = False) -> list[ColumnElement[bool]]:
-    """Scope and kinds. `row_by_row` is for a walk along a graph, which would lose its order in a join."""
-    conditions: list[ColumnElement[bool]] = [table.c.tenant == filter.scope.tenant]
-    if any(filter.scope.names()):
-        inside = table.c.scope_id.in_(admitted(filter))
-        conditions.append(inside.is_(true()) if row_by_row else inside)
-    if filter.kinds:
-        conditions.append(table.c.kind.in_(filter.kinds))
-    return conditions
-
-
-def _compared(
-    connection: Connection,
-    table: Table,
-    distance: ColumnElement[float],
-    wanted: Iterable[ColumnElement[bool]],
-    limit: int,
-) -> tuple[list[Match], int]:
-    """The nearest of all that is wanted, exactly, and how many vectors were compared."""
-    c = table.c
-    # Nothing is like a vector of zeros, whose cosine is no number. Materialized, so that no graph has a say.
-    cosine = func.coalesce(func.nullif(distance, text("'NaN'::float8")), 1.0)
-    every = select(c.memory_id, c.start, c.stop, c.scope_id, cosine.label("distance")).where(*wanted).cte("every")
-    every = every.prefix_with("MATERIALIZED", dialect="postgresql")
-    compared = select(func.count()).select_from(every).scalar_subquery().label("compared")
-    nearest = select(every, compared, tables.alone(every.c.scope_id)).order_by(every.c.distance, every.c.memory_id)
-    counted = 0
-
-    def ask(most: int) -> _Ranked:
-        nonlocal counted
-        rows = connection.execute(nearest.limit(most)).all()
-        counted = rows[0].compared if rows else 0
-        return rows
-
-    return _enough(ask, limit), counted
-
-
-def _enough(ask: Callable[[int], _Ranked], limit: int) -> list[Match]:
-    """The best part of each of the nearest memories; asks for more parts while they belong to too few memories."""
-    most = limit + _MORE
-    while True:
-        rows = ask(most)
-        best: dict[UUID, Match] = {}
-        for row in rows:
-            if row.memory_id not in best:
-                score = round(1.0 - row.distance, 7)
-                best[row.memory_id] = Match(row.memory_id, score, row.start, row.stop, alone=row.alone)
-        if len(best) >= limit or len(rows) < most:
-            return sorted(best.values(), key=lambda match: (-match.score, match.id))[:limit]
-        most *= 4
-
-
-def _set(connection: Connection, **settings: str) -> None:
-    """Settings of the server, for the rest of this transaction."""
-    calls = ", ".join(f"set_config('{name}', '{value}', true)" for name, value in settings.items())
-    connection.exec_driver_sql(f"SELECT {calls}")
+def _remember(known: dict[K, T], key: K, value: T) -> None:
+    if len(known) >= _MOST_KNOWN:
+        known.clear()
+    known[key] = value

@@ -34,6 +34,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.types import UserDefinedType
 
+from scrubjay.backends.sql.driver_postgresql import copied
 from scrubjay.backends.sql.faults import Raced
 from scrubjay.backends.sql.places import scope_from
 from scrubjay.backends.sql.schema import scopes
@@ -53,7 +54,7 @@ BUILDER: Final = "scrubjay-graph"
 _LOCK: Final = 0x5C2B_7A12  # beside the lock of the migrations: any number that no other program is likely to use
 _LARGEST_GRAPH: Final = {"halfvec": 4_000, "vector": 2_000}
 _HEAD: Final = 4  # bytes before the numbers of a vector on the wire: how many there are, and two that mean nothing
-_UNDEFINED_TABLE: Final = "42P01"
+_CHANGED: Final = ("42P01", "42P07")  # a table that is gone, and one that is there already
 _NOT_ALLOWED: Final = "42501"
 
 
@@ -111,7 +112,7 @@ class Embedding(UserDefinedType[str]):
 @cache
 def table_of(generation: int, shape: Shape) -> Table:
     """The table of a generation. Cached, so that SQLAlchemy knows its statements again."""
-    name = _name(generation)
+    name = named(generation)
     live = text("live")
     return Table(
         name,
@@ -136,10 +137,11 @@ def table_of(generation: int, shape: Shape) -> Table:
 
 def graph_name(generation: int, tenant: str) -> str:
     """The name of a tenant's graph, whatever the characters of the tenant's."""
-    return f"{_name(generation)}_near_{hashlib.blake2b(tenant.encode(), digest_size=10).hexdigest()}"
+    return f"{named(generation)}_near_{hashlib.blake2b(tenant.encode(), digest_size=10).hexdigest()}"
 
 
-def _name(generation: int) -> str:
+def named(generation: int) -> str:
+    """The name of a generation's table."""
     return f"vectors_g{int(generation)}"
 
 
@@ -152,7 +154,7 @@ def found(connection: Connection, generation: int, tenant: str = "") -> Found | 
             "FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid "
             "WHERE a.attrelid = to_regclass(:table) AND a.attname = 'embedding'"
         ),
-        {"table": _name(generation), "graph": graph_name(generation, tenant)},
+        {"table": named(generation), "graph": graph_name(generation, tenant)},
     ).one_or_none()
     if row is None:
         return None
@@ -229,31 +231,19 @@ def dropped(connection: Connection, generation: int) -> None:
             "SELECT pg_cancel_backend(pid) FROM pg_locks JOIN pg_stat_activity USING (pid) WHERE "
             "relation = to_regclass(:table) AND application_name = :builder AND usename = current_user"
         ),
-        {"table": _name(generation), "builder": BUILDER},
+        {"table": named(generation), "builder": BUILDER},
     )
-    connection.execute(text(f"DROP TABLE IF EXISTS {_name(generation)}"))
+    connection.execute(text(f"DROP TABLE IF EXISTS {named(generation)}"))
 
 
 def insert(
     connection: Connection, table: Table, shape: Shape, entries: Sequence[Entry], numbers: Mapping[Scope, int]
 ) -> None:
     """Add the rows of these entries, none of which may be there."""
-    import psycopg  # noqa: PLC0415 -- an extra; whoever has a connection has it
-
-    names = ", ".join(f'"{column.name}"' for column in table.columns)
-    statement = f"COPY {table.name} ({names}) FROM STDIN (FORMAT BINARY)"
-    try:
-        driver: Any = connection.connection.driver_connection
-        with driver.cursor() as cursor, cursor.copy(statement) as copy:
-            # COPY names no types on its way: bytes in the format of pgvector are a vector when they arrive.
-            copy.set_types(
-                "uuid int4 int4 int4 text int8 text bool timestamptz timestamptz bytea".split()  # noqa: SIM905 -- reads better
-            )
-            for row in _rows(shape, entries, numbers):
-                copy.write_row(row)
-    except psycopg.Error as error:
-        # As SQLAlchemy does for its own statements, so that the database translates these too.
-        raise DBAPIError.instance(statement, None, error, psycopg.Error, dialect=connection.dialect) from error
+    # COPY names no types on its way: bytes in the format of pgvector are a vector when they arrive.
+    types = "uuid int4 int4 int4 text int8 text bool timestamptz timestamptz bytea".split()  # noqa: SIM905 -- reads better
+    columns = dict(zip(table.columns.keys(), types, strict=True))
+    copied(connection, table.name, columns, _rows(shape, entries, numbers))
 
 
 def _rows(shape: Shape, entries: Iterable[Entry], numbers: Mapping[Scope, int]) -> Iterator[tuple[Any, ...]]:
@@ -324,11 +314,11 @@ def spelled(vector: NDArray[Any], shape: Shape) -> str:
 
 @contextmanager
 def present() -> Iterator[None]:
-    """Start the transaction over when a table that was there a moment ago was dropped by another process."""
+    """Start the transaction over when a table that was looked for was dropped, or made, by another process since."""
     try:
         yield
     except DBAPIError as error:
-        if getattr(error.orig, "sqlstate", None) == _UNDEFINED_TABLE:
+        if getattr(error.orig, "sqlstate", None) in _CHANGED:
             raise Raced from error
         raise
 

@@ -69,7 +69,7 @@ class Snapshots:
 
     def keep(self, index: "Index", generation: int, tenant: str, *, epoch: int, change: int) -> None:
         """Put this graph in the place of the one that was kept before."""
-        self._folder.mkdir(parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         place = self._path(generation, tenant)
         before = self._header(place)
         path = self._folder / f"{place.stem}-{uuid.uuid4().hex}.usearch"

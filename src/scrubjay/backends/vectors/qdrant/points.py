@@ -11,7 +11,7 @@ from typing import Final
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 import numpy as np
-from qdrant_client import models
+from qdrant_client import grpc, models
 
 from scrubjay.model import PLACE_NAMES, Filter, Scope
 from scrubjay.ports import Entry, Match
@@ -132,6 +132,18 @@ def match_of(point: models.ScoredPoint) -> Match:
         start=payload["start"],
         stop=payload["stop"],
         alone=payload["session"] == OPEN,
+    )
+
+
+def match_in(point: grpc.ScoredPoint) -> Match:
+    """The same from a point as gRPC has it."""
+    payload = point.payload
+    return Match(
+        UUID(payload["memory"].string_value),
+        min(1.0, max(-1.0, point.score)),
+        payload["start"].integer_value,
+        payload["stop"].integer_value,
+        alone=payload["session"].string_value == OPEN,
     )
 
 

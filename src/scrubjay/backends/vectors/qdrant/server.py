@@ -3,14 +3,15 @@
 import asyncio
 import contextlib
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 from uuid import UUID
 
 import httpx
-from qdrant_client import AsyncQdrantClient, models
+from qdrant_client import AsyncQdrantClient, grpc, models
+from qdrant_client.conversions.conversion import RestToGrpc
 
 from scrubjay.backends.vectors.qdrant import points
 from scrubjay.backends.vectors.qdrant.place import GRPC_PORT, PORT, Place
@@ -181,8 +182,8 @@ class Server:
         now: datetime,
         limit: int,
         among: Sequence[UUID] | None,
-    ) -> list[Match]:
-        """The nearest parts that the filter admits, best first; a memory may come several times."""
+    ) -> tuple[int, Iterator[Match]]:
+        """How many parts are near that the filter admits, and they, best first; a memory may come several times."""
         condition = points.admitted(filter, now=now, among=among)
         quantization = models.QuantizationSearchParams(rescore=True, oversampling=OVERSAMPLING)
         params = models.SearchParams(
@@ -190,6 +191,8 @@ class Server:
             exact=among is not None,
             quantization=quantization if self._place.quantized and among is None else None,
         )
+        if self.speaks_grpc:
+            return await self._nearest(name, vector, condition, params, limit)
         found = await self._if_there(
             lambda: self._client.query_points(
                 name,
@@ -200,7 +203,22 @@ class Server:
                 with_payload=points.FOUND,
             ),
         )
-        return [points.match_of(one) for one in found.points] if found else []
+        return (len(found.points), map(points.match_of, found.points)) if found else (0, iter(()))
+
+    async def _nearest(
+        self, name: str, vector: "Matrix", condition: models.Filter, params: models.SearchParams, limit: int
+    ) -> tuple[int, Iterator[Match]]:
+        """The same in the words of gRPC: the driver's way there and back takes longer than the server's search."""
+        asked = grpc.QueryPoints(
+            collection_name=name,
+            query=grpc.Query(nearest=grpc.VectorInput(dense=grpc.DenseVector(data=vector.tolist()))),
+            filter=RestToGrpc.convert_filter(condition),
+            params=RestToGrpc.convert_search_params(params),
+            limit=limit,
+            with_payload=grpc.WithPayloadSelector(include=grpc.PayloadIncludeSelector(fields=points.FOUND)),
+        )
+        found = await self._if_there(lambda: self._client.grpc_points.Query(asked, timeout=self._place.timeout))
+        return (len(found.result), map(points.match_in, found.result)) if found else (0, iter(()))
 
     async def count(self, name: str) -> int:
         """How many memories have a first part."""

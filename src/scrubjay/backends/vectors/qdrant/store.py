@@ -252,9 +252,12 @@ class QdrantVectors:
     async def _write(self, server: "Server", generation: int, entries: Sequence[Entry], dimensions: int) -> None:
         if known := self._written.get(generation):
             # Which builds there are is asked beside the write instead of before it. One that was begun before the
-            # answer is seen either way, and gets what is written here below.
-            found, stored = await asyncio.gather(self._builds(server, generation), self._stored(server, known, entries))
-            if stored and found == known:
+            # answer is seen either way, and gets what is written here below. So does one without an alias: somebody
+            # dropped what was known by its name, and has not finished the next.
+            found, aliases, stored = await asyncio.gather(
+                self._builds(server, generation), server.aliases(), self._stored(server, known, entries)
+            )
+            if stored and found == known and self._alias(generation) in aliases:
                 return
         for _ in range(TRIES):
             names = await self._ready(server, generation, dimensions)
@@ -273,7 +276,7 @@ class QdrantVectors:
     async def _ready(self, server: "Server", generation: int, dimensions: int) -> list[str]:
         """The builds of a generation, the first one made if there is none."""
         names = await self._builds(server, generation)
-        if names and self._complete.issuperset(names):
+        if names and self._complete.issuperset(names) and self._alias(generation) in await server.aliases():
             return names
         if not names:
             names = [self._build(generation, 1)]
@@ -324,12 +327,14 @@ async def _nearest(
     """The nearest memories, each with its best part: parts are fetched until they are of enough memories."""
     parts = limit * SPARE
     while True:
-        found = await server.nearest(alias, vector, filter, now=now, limit=parts, among=among)
+        many, found = await server.nearest(alias, vector, filter, now=now, limit=parts, among=among)
         best: dict[UUID, Match] = {}
         for match in found:
             best.setdefault(match.id, match)
-        if len(best) >= limit or len(found) < parts:
-            return list(best.values())[:limit]
+            if len(best) == limit:
+                return list(best.values())
+        if many < parts:
+            return list(best.values())
         parts *= 4
 
 
