@@ -36,7 +36,7 @@ from scrubjay.ports.models import (
 )
 from scrubjay.ports.portable import Outline, Piece, Portable, PortableVectors, Still, WholeBlob, WholeSession
 from scrubjay.ports.records import Counts, Decide, Decision, Known, Records
-from scrubjay.ports.stores import Clock, Pace, Serving, Stores, Together
+from scrubjay.ports.stores import Clock, Habit, Pace, Serving, Stores, Together
 from scrubjay.ports.telemetry import Stage, Watcher, stage, watch
 from scrubjay.ports.trees import Trees
 from scrubjay.ports.upkeep import Stirred, Upkeep, Weight, Works
@@ -66,6 +66,7 @@ __all__ = [
     "Generations",
     "Guard",
     "Guarded",
+    "Habit",
     "Handler",
     "Inspected",
     "Joint",

@@ -143,7 +143,10 @@ class Records(Protocol):
         """
 
     async def touch(self, scope: Scope, ids: Sequence[UUID], *, at: datetime) -> None:
-        """Count one more use of each that a reader in the scope sees. Losing this count in a crash is allowed."""
+        """Count one more use of each that a reader in the scope sees, as often as it is named.
+
+        Losing this count in a crash is allowed.
+        """
 
     async def derived(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
         """Return what was made from these, directly or through others, in the scope's tenant; `ids` are left out."""

@@ -59,6 +59,19 @@ class Pace:
         self.seconds *= 0.98
 
 
+class Habit:
+    """A number as it usually is: it follows a lower one at once, and a higher one slowly."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: float = 0.0) -> None:
+        self.value = value
+
+    def note(self, value: float) -> None:
+        """It was this one now."""
+        self.value = min(value, self.value + (value - self.value) / 8)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stores:
     """The stores that one memory is made of. One object may serve as several of them."""
@@ -76,3 +89,5 @@ class Stores:
     """For records, texts and vectors that are in one place; None when each is better asked by itself."""
     words: Pace = field(default_factory=Pace, repr=False, compare=False)
     """How long a search by words takes that is made together with the rest."""
+    lift: Habit = field(default_factory=Habit, repr=False, compare=False)
+    """What reranking adds to the last of the answers: how many have to be fetched is guessed by it."""

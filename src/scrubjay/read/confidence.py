@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from scrubjay.ports import Calibrated
-from scrubjay.read.rerank import Ranked
 
 MIDDLE: Final = 0.185
 """The calibrated similarity of a memory at which it is as likely as not, when it is the only one."""
@@ -20,19 +19,22 @@ STEEPNESS: Final = 25.0
 All four are fitted by benchmarks/recall/confidence.py on its part `dev`: docs/decisions/0039-confidence-by-size.md.
 """
 
+LOOKED_AT: Final = 24
+"""Candidates, best first, of which the closest is taken, or twice as many as are wanted. It hardly ever lies behind."""
 
-def confidence(ranked: Sequence[Ranked], scale: Calibrated | None, *, compared: int) -> float | None:
-    """The chance that memories about the question's topic are here, 0 to 1, by the closest of all that were ranked.
 
-    `compared` is how many were found by meaning: all of them where there are few. It says nothing about whether they
-    hold the answer. 0 when there is no memory at all; None when nothing was compared in meaning, or there is no scale
-    to read the comparison on.
+def confidence(cosines: Sequence[float | None], scale: Calibrated | None, *, compared: int) -> float | None:
+    """The chance that memories about the question's topic are here, 0 to 1, by the closest of all that may answer.
+
+    `cosines` are theirs, None for one that was not compared. `compared` is how many were found by meaning: all of them
+    where there are few. It says nothing about whether they hold the answer. 0 when there is no memory at all; None when
+    nothing was compared in meaning, or there is no scale to read the comparison on.
     """
     if scale is None:
         return None
-    if not ranked:
+    if not cosines:
         return 0.0
-    closest = max((cosine for one in ranked if (cosine := one.similarity) is not None), default=None)
+    closest = max((cosine for cosine in cosines if cosine is not None), default=None)
     return None if closest is None else chance(scale.calibrate(closest), compared)
 
 

@@ -12,7 +12,7 @@ from scrubjay.model.words import terms_of
 from scrubjay.ports import Calibrated, Stores, Trees, stage
 from scrubjay.read.clauses import unite
 from scrubjay.read.compare import compared
-from scrubjay.read.confidence import confidence
+from scrubjay.read.confidence import LOOKED_AT, confidence
 from scrubjay.read.diversify import diversify
 from scrubjay.read.follow import follow
 from scrubjay.read.fuse import DEPTH, FUSED, Candidate, fuse
@@ -28,8 +28,8 @@ from scrubjay.read.understand import Question, understand
 class _Judged(NamedTuple):
     answers: list[Ranked]
     """As many as are wanted, best first."""
-    all: list[Ranked]
-    """They and the others that were fetched."""
+    cosines: list[float | None]
+    """How close in meaning each of those is that may answer; None for one that was not compared."""
     missing: tuple[str, ...] = ()
     """What could not take part in the judging."""
 
@@ -51,7 +51,7 @@ async def _ranked(
     more = replace(query, limit=wanted(query.limit))
     judged, found = await _searched(more, stores=stores, serving=serving, now=now)
     answers, missing = await reread_if_possible(judged.answers, query.text, rereading, query.limit)
-    return _Judged(answers, judged.all, (*judged.missing, *missing)), found
+    return _Judged(answers, judged.cosines, (*judged.missing, *missing)), found
 
 
 async def _searched(
@@ -78,7 +78,7 @@ async def _judged(
 ) -> _Judged:
     """What was found, fetched and put in order."""
     candidates, relevances = _candidates(found, question, depth=depth, limit=max(FUSED, 2 * query.limit))
-    many = shortlist(relevances, found, query.limit, titled=bool(question.title))
+    many = shortlist(relevances, found, query.limit, lift=stores.lift.value, titled=bool(question.title))
     fetched: list[tuple[Candidate, Memory]] = []
     start = 0
     while True:
@@ -89,11 +89,16 @@ async def _judged(
                 hydrated, question=question, query=query, retrieved=found, stores=stores, now=now
             )
         with stage("rerank"):
-            ranked = rerank(hydrated, question=question, now=now)
+            ranked = rerank(hydrated, question=question, now=now, left=len(relevances) - many)
             diverse = diversify(ranked, query.limit)
-        start, many = many, needed(diverse, ranked, relevances, query.limit)
+        start, many = many, needed(diverse, relevances, query.limit, fetched=many)
         if many <= start:
-            return _Judged(diverse.answers, ranked, missing)
+            if start < len(relevances):
+                stores.lift.note(sum(diverse.answers[-1].parts) - relevances[query.limit - 1])
+            # Those that come next are not fetched, but one of them may be the closest.
+            others = candidates[start : max(LOOKED_AT, 2 * query.limit)]
+            cosines = [one.similarity for one in ranked] + [one.similarity for one in others]
+            return _Judged(diverse.answers, cosines, missing)
 
 
 def _candidates(
@@ -158,7 +163,7 @@ async def _answered(
         hits=tuple(hits),
         degraded=(*found.degraded, *judged.missing),
         # What a part would have found is not known, and the scale of a model that stands in was not asked for.
-        confidence=None if found.degraded else confidence(judged.all, scale, compared=found.compared),
+        confidence=None if found.degraded else confidence(judged.cosines, scale, compared=found.compared),
         milliseconds=(time.perf_counter() - began) * 1000,
     )
 

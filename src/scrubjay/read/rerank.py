@@ -84,7 +84,7 @@ MIDDLE: Final = 4.0
 """The total that scores 0.5.
 
 On the dev part of the sets, the median of the best right answer is 4 to 7, on past tasks 3, and on LoCoMo, whose turns
-tell and lend most, 13; that of the tenth hit is 1 to 3, on LoCoMo 6.
+tell and lend most, 13; that of the tenth hit is 1 to 3, on LoCoMo 5.
 """
 
 SCALE: Final = 2.0
@@ -166,9 +166,8 @@ class Ranked(NamedTuple):
         """The reasons that matter, in a few words."""
         signals = self.signals
         reasons: list[str] = []
-        if "meaning" in signals:
-            # Adding nothing to what was rounded makes one zero of two.
-            reasons.append(f"close in meaning ({round(signals['meaning'], 2) + 0.0:.2f})")
+        if (cosine := round(signals.get("meaning", 0.0), 2)) > 0:
+            reasons.append(f"close in meaning ({cosine:.2f})")
         if "words" in signals:
             found = words_found(self.terms, self.memory.content)
             reasons.append(f"words: {', '.join(found[:WORDS_SHOWN])}" if found else "words of the question")
@@ -177,22 +176,26 @@ class Ranked(NamedTuple):
         if not reasons and "recency_rank" in signals:
             reasons.append("recent")
         # What no search found came with the turn that it follows.
-        if signals["neighbours"] >= NOTABLE or not reasons:
+        if signals["neighbours"] >= NOTABLE or not (reasons or "meaning" in signals):
             reasons.append("beside other matches")
         elif signals["session"] >= NOTABLE:
             reasons.append("in a session of other matches")
         reasons += [reason for part, reason in _REASONS.items() if signals[part] >= NOTABLE]
         if self.reread is not None and self.reread.added >= NOTABLE:
             reasons.append("fits when read again")
-        return " · ".join(reasons)
+        # Where there is little, what is near to nothing in the question is among the nearest all the same.
+        return " · ".join(reasons) or "nothing nearer is left"
 
 
-def rerank(found: Sequence[tuple[Candidate, Memory]], *, question: Question, now: datetime) -> list[Ranked]:
+def rerank(
+    found: Sequence[tuple[Candidate, Memory]], *, question: Question, now: datetime, left: int = 0
+) -> list[Ranked]:
     """Order the memories by all that is known of them, best first; equal ones stay as they came.
 
-    When nothing in particular is asked for, they stay as they came altogether: newest first.
+    When nothing in particular is asked for, they stay as they came altogether: newest first. `left` is how many
+    candidates were found beside these and not fetched.
     """
-    middle = _middle(len(found))
+    middle = _middle(len(found) + left)
     if question.is_empty:
         rest = (0.0,) * (len(PARTS) - 1)
         return [_ranked(memory, one, (one.relevance, *rest), question, middle) for one, memory in found]

@@ -7,44 +7,46 @@ is different: others lend it relevance, and it lends to others, so where there i
 
 from bisect import bisect_right
 from collections.abc import Sequence
+from math import ceil
 from typing import Final
 
 from scrubjay.read.diversify import Diverse
-from scrubjay.read.rerank import IMPORTANCE, MOST_USE, RECENCY, Ranked
+from scrubjay.read.rerank import IMPORTANCE, MOST_USE, RECENCY
 from scrubjay.read.retrieve import Retrieved
 
 LIFT: Final = IMPORTANCE / 2 + RECENCY + MOST_USE
 """The most that reranking adds to a memory that stands alone."""
 
-FEWEST: Final = 24
-"""Candidates that are fetched at least. From 21 on, a score does not depend on how many there were."""
+SPARE: Final = 0.25
+"""The share of the answers that is fetched beyond them at least, for some may repeat others or be gone."""
+
+FURTHER: Final = 3
+"""How many times as many are fetched, when so few are left as answers that anything may be one."""
 
 
-USUAL: Final = RECENCY / 2
-"""What reranking adds to most answers at least: half of what it adds to a new one."""
-
-
-def shortlist(relevances: Sequence[float], found: Retrieved, limit: int, *, titled: bool = False) -> int:
+def shortlist(
+    relevances: Sequence[float], found: Retrieved, limit: int, *, lift: float = 0.0, titled: bool = False
+) -> int:
     """How many of the candidates to fetch first: probably all that can be among the answers, or simply all.
 
-    `relevances` are theirs, best first. `titled` says whether the question has a title: theirs are compared with it,
-    and how alike two are is known when all are.
+    `relevances` are theirs, best first. `lift` is what reranking probably adds to the last of the answers. `titled`
+    says whether the question has a title: theirs are compared with it, and how alike two are is known when all are.
     """
-    many = max(FEWEST, 2 * limit)
+    many = limit + ceil(SPARE * limit)
     if many >= len(relevances) or titled or not found.stands_alone:
         return len(relevances)
-    return max(many, _reaching(relevances, relevances[limit - 1] + USUAL))
+    return max(many, _reaching(relevances, relevances[limit - 1] + lift))
 
 
-def needed(diverse: Diverse, ranked: Sequence[Ranked], relevances: Sequence[float], limit: int) -> int:
-    """How many of the candidates have to be fetched, given what those that were became: `ranked` and its best.
+def needed(diverse: Diverse, relevances: Sequence[float], limit: int, *, fetched: int) -> int:
+    """How many of the candidates have to be fetched, given the best of those that were; no more when these are enough.
 
     Once as many were fetched, the answers are those of all. One that is left could take the place of an answer that
     it outranks, and of one that only repeats another.
     """
-    if len(diverse.answers) < limit or len(ranked) < FEWEST or diverse.repeats:
-        return len(relevances)
-    return _reaching(relevances, min([sum(one.parts) for one in diverse.answers]))
+    if len(diverse.answers) < limit or diverse.repeats:
+        return min(len(relevances), FURTHER * fetched)
+    return _reaching(relevances, sum(diverse.answers[-1].parts))
 
 
 def _reaching(relevances: Sequence[float], total: float) -> int:

@@ -22,18 +22,7 @@ class Uses:
             self._seen[scope] += ids
 
     async def flush(self) -> None:
-        """Write what was noted. One that was found several times is touched once for each."""
+        """Write what was noted. One that was found several times counts as often."""
         seen, self._seen = self._seen, defaultdict(list)
         for scope, ids in seen.items():
-            left = ids
-            while left:
-                once = list(dict.fromkeys(left))
-                await self._records.touch(scope, once, at=self._clock())
-                counted = set(once)
-                again: list[UUID] = []
-                for one in left:
-                    if one in counted:
-                        counted.discard(one)
-                    else:
-                        again.append(one)
-                left = again
+            await self._records.touch(scope, ids, at=self._clock())

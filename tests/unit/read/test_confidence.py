@@ -8,9 +8,6 @@ import pytest
 from scrubjay.model import Hits
 from scrubjay.model.answers import OFF_TOPIC
 from scrubjay.read.confidence import GROWTH, MANY, MIDDLE, chance, confidence
-from scrubjay.read.fuse import Candidate
-from scrubjay.read.rerank import Ranked
-from scrubjay.testing.values import a_memory
 
 
 class Halving:
@@ -20,21 +17,9 @@ class Halving:
         return cosine / 2
 
 
-def ranked(*cosines: float | None) -> list[Ranked]:
-    memories = [a_memory(f"memory {place}") for place in range(len(cosines))]
-    return [
-        Ranked(
-            memory=memory,
-            candidate=Candidate(id=memory.id, relevance=0.0, signals={} if cosine is None else {"meaning": cosine}),
-            score=1 - place / 1000,
-        )
-        for place, (memory, cosine) in enumerate(zip(memories, cosines, strict=True))
-    ]
-
-
 def test_the_closest_counts_wherever_it_stands():
-    assert confidence(ranked(None, 0.1, 0.9, 0.4), Halving(), compared=3) == chance(0.45, 3)
-    assert confidence(ranked(0.9), Halving(), compared=1) == chance(0.45, 1)
+    assert confidence([None, 0.1, 0.9, 0.4], Halving(), compared=3) == chance(0.45, 3)
+    assert confidence([0.9], Halving(), compared=1) == chance(0.45, 1)
 
 
 def test_where_there_is_nothing_nothing_is_about_it():
@@ -43,7 +28,7 @@ def test_where_there_is_nothing_nothing_is_about_it():
 
 @pytest.mark.parametrize(("cosines", "scale"), [((None, None), Halving()), ((0.9,), None), ((), None)])
 def test_what_was_not_compared_is_not_known(cosines, scale):
-    assert confidence(ranked(*cosines), scale, compared=len(cosines)) is None
+    assert confidence(cosines, scale, compared=len(cosines)) is None
 
 
 def test_the_chance_grows_with_the_similarity_from_0_to_1():

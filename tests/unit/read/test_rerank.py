@@ -198,6 +198,15 @@ def test_why_says_what_mattered():
     assert why == "close in meaning (0.71) · words: tabs · important · often used"
 
 
+@pytest.mark.parametrize("cosine", [0.004, 0.0, -0.001, -0.3])
+def test_why_says_nothing_of_a_meaning_that_is_not_close(cosine):
+    found = pair(a_memory("Indentation: tabs"), 2.0, meaning=cosine, words=4.2)
+    assert ranked(found, question=ask("indent with tabs?"))[0].why == "words: tabs"
+    assert ranked(pair(a_memory("Lunch at noon"), 2.0, meaning=cosine))[0].why == "nothing nearer is left"
+    beside = ranked(pair(turn(1), 4.0, meaning=0.8), pair(turn(2), 0.5, meaning=cosine))
+    assert beside[1].why == "beside other matches"
+
+
 def test_why_speaks_of_neighbours():
     answers = ranked(pair(turn(1), 4.0, meaning=0.8), pair(turn(2), 0.5, meaning=0.3))
     assert answers[1].why == "close in meaning (0.30) · beside other matches"

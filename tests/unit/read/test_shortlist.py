@@ -11,7 +11,7 @@ from scrubjay.read.diversify import diversify
 from scrubjay.read.fuse import Candidate
 from scrubjay.read.rerank import rerank
 from scrubjay.read.retrieve import Retrieved
-from scrubjay.read.shortlist import FEWEST, LIFT, USUAL, needed, shortlist
+from scrubjay.read.shortlist import FURTHER, LIFT, needed, shortlist
 from scrubjay.read.understand import understand
 from scrubjay.testing.values import NOW, a_memory, a_scope
 
@@ -57,9 +57,9 @@ def alone(pairs):
 
 
 def answered(pairs, many, limit):
-    ranked = rerank(pairs[:many], question=QUESTION, now=NOW)
+    ranked = rerank(pairs[:many], question=QUESTION, now=NOW, left=len(pairs) - many)
     diverse = diversify(ranked, limit)
-    return diverse.answers, needed(diverse, ranked, relevances(pairs), limit) <= many
+    return diverse.answers, needed(diverse, relevances(pairs), limit, fetched=many)
 
 
 @given(told)
@@ -69,14 +69,15 @@ def test_nothing_lifts_a_memory_that_stands_alone_any_further(item):
     assert sum(ranked.parts) <= item["relevance"] + LIFT + 1e-9
 
 
-@given(st.lists(told, min_size=1, max_size=80), st.integers(1, 20))
-def test_the_answers_are_those_of_all_candidates(items, limit):
+@given(st.lists(told, min_size=1, max_size=80), st.integers(1, 20), st.floats(-1, 2))
+def test_the_answers_are_those_of_all_candidates(items, limit, lift):
     pairs = found_for(items)
-    many = shortlist(relevances(pairs), alone(pairs), limit)
-    answers, settled = answered(pairs, many, limit)
+    fetched, many = 0, shortlist(relevances(pairs), alone(pairs), limit, lift=lift)
+    while fetched < many:
+        answers, wanted = answered(pairs, many, limit)
+        fetched, many = many, wanted
     everything, _ = answered(pairs, len(pairs), limit)
-    if settled:
-        assert [(one.memory.id, one.score) for one in answers] == [(one.memory.id, one.score) for one in everything]
+    assert [(one.memory.id, one.score) for one in answers] == [(one.memory.id, one.score) for one in everything]
 
 
 def plain(relevance, *, repeated=False):
@@ -87,39 +88,41 @@ def plain(relevance, *, repeated=False):
 def test_what_lies_far_behind_is_left_out():
     pairs = found_for([plain(5.0)] * 10 + [plain(1.0)] * 90)
     many = shortlist(relevances(pairs), alone(pairs), 10)
-    assert many == FEWEST
-    assert answered(pairs, many, 10)[1]
+    assert many == 13
+    assert answered(pairs, many, 10)[1] <= many
 
 
 def test_what_could_still_be_an_answer_is_fetched():
-    pairs = found_for([plain(5.0)] * 10 + [plain(5.0 + USUAL - LIFT + 0.01)] * 40 + [plain(1.0)] * 50)
-    assert shortlist(relevances(pairs), alone(pairs), 10) == 50
+    pairs = found_for([plain(5.0)] * 10 + [plain(5.2 - LIFT)] * 40 + [plain(1.0)] * 50)
+    assert shortlist(relevances(pairs), alone(pairs), 10, lift=0.1) == 50
+    assert shortlist(relevances(pairs), alone(pairs), 10, lift=0.3) == 13
 
 
 def test_answers_that_repeat_each_other_are_not_settled():
     pairs = found_for([plain(5.0, repeated=True)] * 40 + [plain(1.0)] * 60)
     many = shortlist(relevances(pairs), alone(pairs), 10)
     assert many == 40
-    assert not answered(pairs, many, 10)[1]
+    assert answered(pairs, many, 10)[1] == len(pairs)
 
 
 def test_what_turns_out_to_be_needed_is_fetched_as_well_and_no_more():
     faded = {**plain(5.0), "days": 4_000}
     pairs = found_for([faded] * 10 + [plain(5.0 - LIFT + 0.01)] * 40 + [plain(1.0)] * 50)
     many = shortlist(relevances(pairs), alone(pairs), 10)
-    assert many == FEWEST
-    ranked = rerank(pairs[:many], question=QUESTION, now=NOW)
-    assert needed(diversify(ranked, 10), ranked, relevances(pairs), 10) == 50
-    assert answered(pairs, 50, 10)[1]
+    assert many == 50
+    many = shortlist(relevances(pairs), alone(pairs), 10, lift=0.25)
+    assert many == 13
+    assert answered(pairs, many, 10)[1] == 50
+    assert answered(pairs, 50, 10)[1] <= 50
 
 
 def test_a_repetition_gives_its_place_to_whatever_is_left():
     repeated = [plain(5.0, repeated=True)] * 23
     pairs = found_for([plain(6.0)] * 4 + repeated + [plain(1.0)] * 60)
-    ranked = rerank(pairs[:28], question=QUESTION, now=NOW)
-    diverse = diversify(ranked, 10)
-    assert diverse.repeats
-    assert needed(diverse, ranked, relevances(pairs), 10) == len(pairs)
+    assert diversify(rerank(pairs[:13], question=QUESTION, now=NOW), 10).repeats
+    assert answered(pairs, 13, 10)[1] == FURTHER * 13
+    # By now what is left could outrank the last of the answers.
+    assert answered(pairs, FURTHER * 13, 10)[1] == len(pairs)
 
 
 def test_all_are_fetched_whose_titles_are_to_be_compared():

@@ -39,6 +39,14 @@ def test_a_question_without_words_still_has_a_meaning():
     assert asked("🦜", mode="words").is_empty
 
 
+def test_half_of_a_surrogate_pair_is_a_question_mark_to_every_reader():
+    long = asked(f"The title\n{'word ' * 50}\ud83d")
+    assert long.sought.endswith("word ?")
+    assert long.text == long.sought
+    assert opening(long.sought, window=100, count=lambda texts: [len(text.split()) for text in texts]) == long.sought
+    assert asked("🦜 and ü").text == "🦜 and ü"
+
+
 @pytest.mark.parametrize(
     "text", ['"; DROP TABLE', "a AND NOT (b OR", "NEAR(x y)", "col:val*", "'", "^", "日本語の質問"]
 )

@@ -150,7 +150,7 @@ class EncryptedRecords:
         return ((await self._vault.opened([boosted[0]]))[0], boosted[1]) if boosted is not None else None
 
     async def touch(self, scope: Scope, ids: Sequence[UUID], *, at: datetime) -> None:
-        """Count one more use of each that a reader in the scope sees."""
+        """Count one more use of each that a reader in the scope sees, as often as it is named."""
         await self._records.touch(scope, ids, at=at)
 
     async def purge(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:

@@ -163,9 +163,10 @@ class MemoryStore(MemoryGenerations):
         return None
 
     async def touch(self, scope: Scope, ids: Sequence[UUID], *, at: datetime) -> None:
-        """Count one more use of each that a reader in the scope sees."""
-        for memory in await self.get(scope, ids):
-            self._put(replace(memory, uses=memory.uses + 1, used_at=at))
+        """Count one more use of each that a reader in the scope sees, as often as it is named."""
+        times = Counter(ids)
+        for memory in await self.get(scope, list(times)):
+            self._put(replace(memory, uses=memory.uses + times[memory.id], used_at=at))
 
     async def derived(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
         """Return what was made from these, directly or through others, in the scope's tenant; `ids` are left out."""

@@ -129,10 +129,10 @@ class KeepingSuite:
         [shared] = await told(store, a_memory(scope=Scope()))
         await store.mark([mine.id], 1)
         await store.touch(a_scope(), [mine.id, shared.id, new_id()], at=NOW + HOUR)
-        await store.touch(a_scope(), [mine.id], at=NOW + DAY)
+        await store.touch(a_scope(), [mine.id, shared.id, mine.id, mine.id], at=NOW + DAY)
         kept, wide = await store.get(a_scope(), [mine.id, shared.id])
-        assert (kept.uses, kept.used_at, kept.generation) == (2, NOW + DAY, 1)
-        assert (wide.uses, wide.used_at) == (1, NOW + HOUR)
+        assert (kept.uses, kept.used_at, kept.generation) == (4, NOW + DAY, 1)
+        assert (wide.uses, wide.used_at) == (2, NOW + DAY)
 
     async def test_derived_is_found_through_others_without_the_asked(self, store: Records) -> None:
         [source, other] = await told(store, *some_memories(2))
