@@ -14,7 +14,7 @@ from scrubjay.write.secrets import RULES, TOKEN_SIGNS, Span
 
 _PLACEHOLDER: Final = re.compile(r"\[redacted:[a-z0-9-]+\]")
 
-_SHORTEST: Final = 8
+_SHORTEST: Final = 7
 """No text shorter than this holds both a secret and what gives it away."""
 
 _MARKS: Final = "-_./=:<'\""

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scrubjay.write.redact import SecretRedactor, redacted
-from scrubjay.write.secrets import RULES
+from scrubjay.write.secrets import RULES, TOKEN_SIGNS
 
 HERE = Path(__file__).parent
 SECRETS = [json.loads(line) for line in (HERE / "secrets.jsonl").read_text("utf-8").splitlines()]
@@ -44,6 +44,10 @@ def test_a_secret_is_replaced_and_what_stands_around_it_stays(case):
 @pytest.mark.parametrize("text", ORDINARY)
 def test_ordinary_text_stays_as_it_is(text):
     assert redactor.redact(text) == (text, ())
+
+
+def test_the_shortest_text_with_a_secret_is_cleaned():
+    assert redactor.redact("PW=ab12") == ("PW=[redacted:password]", ("password",))
 
 
 def test_the_labelled_sets_are_large_and_know_every_kind():
@@ -99,6 +103,53 @@ def test_two_secrets_side_by_side_both_go(one, other):
     assert secret_of(one) not in clean
     assert secret_of(other) not in clean
     assert set(kinds) >= {one["kind"], other["kind"]}
+
+
+HALF = "q7Rt2Xw9Lm4Zp8Kd1Vb6Nc3Yh5/g0Fs2Da+Pq7Rt"
+MORE = [
+    f"AKIA{'Q7RT2XW9LM4ZP8KD'} {HALF}",
+    f"PuTTY-User-Key-File-2: ssh-rsa\nPrivate-Lines: 1\n{HALF}\nPrivate-MAC: 1",
+    f"ibm cos_secret_access_key = {'9f3a7c1e5b2d8f4a6c0e9b3d' * 2}",
+]
+"""Texts for rules of whose kind the labelled set has others."""
+
+
+def shorter(text):
+    """The text without a half of it, a quarter, and so on to single signs, from every place."""
+    size = len(text)
+    while size := size // 2:
+        yield from (text[:start] + text[start + size :] for start in range(0, len(text), size))
+
+
+def shrunk(text, rule):
+    """What is left of a text when nothing more can be taken away without losing what the rule finds; all on the way."""
+    while text is not None:
+        yield text
+        text = next((less for less in shorter(text) if any(rule.find(less))), None)
+
+
+def most_signs(text):
+    runs = "".join(sign if sign in TOKEN_SIGNS else " " for sign in text).split()
+    return max(map(len, runs), default=0)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[f"{place}-{rule.kind}" for place, rule in enumerate(RULES)])
+def test_what_a_rule_finds_has_the_signs_without_which_it_is_not_asked(rule):
+    found = [text for text in [*map(text_of, SECRETS), *MORE] if any(rule.find(text))]
+    assert found
+
+    for text in found:
+        assert [less for less in shrunk(text, rule) if most_signs(less) < rule.signs] == []
+
+
+# Of two plugins, one finds access keys that have a rule of their own, and one finds any long word after `key`.
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if rule.kind not in ("aws-secret-key", "ibm-key")], ids=lambda rule: rule.kind
+)
+def test_what_a_rule_finds_is_found_however_little_stands_around_it(rule):
+    for text in [*map(text_of, SECRETS), *MORE]:
+        if any(rule.find(text)):
+            assert [less for less in shrunk(text, rule) if redactor.redact(less) == (less, ())] == []
 
 
 HOSTILE = [
