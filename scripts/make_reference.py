@@ -39,6 +39,7 @@ def settings_page() -> str:
             "Scrubjay needs no configuration. Each setting is an environment variable, or a line of a `.env` file in",
             "the current folder; the environment wins over the file. What is given to `scrubjay.open()` by name, in",
             "lower case and without the `SCRUBJAY_`, wins over both. `scrubjay config` shows the values in force.",
+            "A variable that looks like one of these, misspelt, is named in the log.",
             "",
             "| setting | default | what it is |",
             "|---|---|---|",

@@ -1,23 +1,30 @@
 """The only reader of the environment. Every setting has a default: no configuration at all must work."""
 
+import os
 import re
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Final
 
 from platformdirs import user_data_path
 from pydantic import AfterValidator, Field, SecretStr, ValidationError
-from pydantic_core import PydanticCustomError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_settings import BaseSettings, DotEnvSettingsSource, SettingsConfigDict
 
 from scrubjay.errors import Misconfigured
+from scrubjay.logs import logger
 from scrubjay.model import DEFAULT_TENANT
 from scrubjay.model.access import RouteClass
 from scrubjay.model.encryption import Encrypt, EncryptedSearch
+from scrubjay.model.remedies import instead, misspelt, wanted
 from scrubjay.model.work import Fading, Policy
 from scrubjay.model.working import Source
 from scrubjay.model.workspace import WorkspaceRules
 
+log = logger("settings")
+
+_PREFIX: Final = "scrubjay_"
 _FADING: Final = r"^$|^[a-z0-9][a-z0-9_-]*:[1-9]\d{0,4}:(0\.\d+|1)(,[a-z0-9][a-z0-9_-]*:[1-9]\d{0,4}:(0\.\d+|1))*$"
 _URL: Final = re.compile(r"[a-z][a-z0-9+]+:/")
 _LIMIT: Final = r"^(0|[1-9][0-9]{0,8}/(second|minute|hour|day))$"
@@ -362,15 +369,32 @@ class Settings(BaseSettings):
 
 
 def read_settings(**given: object) -> Settings:
-    """Read the environment; what is given by name wins over it. Raises Misconfigured, naming each wrong setting."""
+    """Read the environment; what is given by name wins over it. Raises Misconfigured, naming each wrong setting.
+
+    A variable whose name looks like a misspelt setting is logged: it sets nothing, and somebody thinks it does.
+    """
     unknown = sorted(set(given) - set(Settings.model_fields))
     if unknown:
-        known = ", ".join(Settings.model_fields)
-        raise Misconfigured(f"{', '.join(unknown)}: no such setting. There are {known}")
+        remedy = instead(unknown[0], list(Settings.model_fields))
+        raise Misconfigured(f"{', '.join(unknown)}: no such setting, {remedy}")
+    for name, right in misspelt(_variables(), Settings.model_fields.keys()).items():
+        log.warning("no such setting", variable=f"{_PREFIX}{name}".upper(), instead=f"{_PREFIX}{right}".upper())
     try:
         return Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]  # pydantic checks them
     except ValidationError as error:
-        faults = "; ".join(
-            f"SCRUBJAY_{str(fault['loc'][0]).upper()} is {fault['input']!r}: {fault['msg']}" for fault in error.errors()
-        )
-        raise Misconfigured(faults) from error
+        raise Misconfigured("; ".join(_fault(one) for one in error.errors())) from error
+
+
+def _variables() -> Iterator[str]:
+    """What is set in the environment and the `.env` file, as names of settings. Others may begin theirs like ours."""
+    written = DotEnvSettingsSource(Settings).env_vars if Path(".env").is_file() else {}
+    return (name[len(_PREFIX) :] for name in map(str.lower, (*os.environ, *written)) if name.startswith(_PREFIX))
+
+
+def _fault(error: ErrorDetails) -> str:
+    """One wrong setting: its name, its value, and what to write instead."""
+    name, use = str(error["loc"][0]), wanted(error)
+    remedy = f"use {use}" if use else error["msg"]
+    if error["type"] == "string_pattern_mismatch":
+        remedy = "{0.description} The default is {0.default!r}".format(Settings.model_fields[name])
+    return f"SCRUBJAY_{name.upper()} is {error['input']!r}: {remedy}"

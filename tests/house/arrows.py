@@ -14,7 +14,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "logs": (),
     "model": ("errors",),
     "ports": ("errors", "model"),
-    "settings": ("errors", "model"),
+    "settings": ("errors", "logs", "model"),
     "write": INNER,
     "read": INNER,
     "parts": (*INNER, "write", "read"),

@@ -53,8 +53,45 @@ def test_every_wrong_setting_is_named_at_once(monkeypatch):
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones():
-    with pytest.raises(Misconfigured, match=r"embeder: no such setting\. There are home, records"):
+    with pytest.raises(
+        Misconfigured, match=r"embeder: no such setting, did you mean embedder\? There are home, records"
+    ):
         read_settings(embeder="static")
+    with pytest.raises(Misconfigured, match="colour, embeder: no such setting, use home, records"):
+        read_settings(embeder="static", colour="blue")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "remedy"),
+    [
+        ("PORT", "many", "use a whole number, such as 5"),
+        ("PORT", "99999", "use 65535 or less"),
+        ("REDACT", "perhaps", "use true or false"),
+        ("LIMIT_READ", "5 per minute", "requests per second, minute, hour or day.* The default is '6000/minute'"),
+        ("LOG_LEVEL", "loud", "`debug`, `info`"),
+        ("ENCRYPT", "some", "use 'none', 'agents' or 'all'"),
+    ],
+)
+def test_a_wrong_value_is_told_what_to_write_instead(monkeypatch, name, value, remedy):
+    monkeypatch.setenv(f"SCRUBJAY_{name}", value)
+    with pytest.raises(Misconfigured, match=f"SCRUBJAY_{name} is '{value}': .*{remedy}"):
+        read_settings()
+
+
+def test_a_variable_that_is_misspelt_is_told(tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("SCRUBJAY_ENCRYPTED", "all")
+    (tmp_path / ".env").write_text("SCRUBJAY_EMBEDER=static\n")
+    read_settings()
+    told = [record.getMessage() for record in caplog.records]
+    assert [text for text in told if "SCRUBJAY_EMBEDER" in text and "SCRUBJAY_EMBEDDER" in text]
+    assert [text for text in told if "SCRUBJAY_ENCRYPTED" in text and "SCRUBJAY_ENCRYPT'" in text]
+
+
+def test_variables_of_others_are_left_alone(tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("SCRUBJAY_POSTGRES_PASSWORD", "x")
+    (tmp_path / ".env").write_text("OTHER_TOOL=1\nEMBEDER=static\nSCRUBJAY_EMBEDDER=static\n")
+    read_settings()
+    assert not caplog.records
 
 
 def test_the_key_is_not_shown():

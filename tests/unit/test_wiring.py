@@ -1,6 +1,7 @@
 """Settings become a service: the defaults work, every wrong one is named, and nothing is opened too early."""
 
 import sqlite3
+import stat
 
 import pytest
 
@@ -32,6 +33,16 @@ def test_a_home_given_by_name_wins_over_the_environment(tmp_path):
         jay.remember("x")
     assert (tmp_path / "other" / "scrubjay.db").exists()
     assert not (tmp_path / "home").exists()
+
+
+def test_nobody_else_reads_the_files_whatever_folder_they_are_in(tmp_path):
+    home = tmp_path / "shared"
+    home.mkdir(mode=0o755)
+    with scrubjay.open(home, embedder="none") as jay:
+        jay.remember("The spare key is under the geranium")
+        files = {file.name: stat.S_IMODE(file.stat().st_mode) for file in home.iterdir()}
+        assert files.keys() >= {"scrubjay.db", "scrubjay.db-wal", "scrubjay.db-shm"}
+        assert set(files.values()) == {0o600}
 
 
 async def test_open_async_opens_when_it_is_entered(tmp_path):

@@ -120,7 +120,7 @@ class RemoteWorkspace(Remote, memory="workspace"):
     # Code
 
     ingest = verb(Workspace.ingest, "POST", "/workspace/ingest")
-    watch = elsewhere(Workspace.watch, "run `scrubjay workspace watch` where the repository lies")
+    watch = elsewhere(Workspace.watch, "run `scrubjay workspace ingest --watch` where the repository lies")
     search_code = verb(Workspace.search_code, "POST", "/workspace/code/search", reads=True)
     recall = verb(Workspace.recall, "POST", "/workspace/recall", reads=True)
     cite = verb(Workspace.cite, "POST", "/workspace/cite")

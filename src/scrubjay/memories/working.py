@@ -10,6 +10,7 @@ from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
 from scrubjay.model import Filter, Json, Memory, Scope, Where, id_of, new_id
 from scrubjay.model.checks import check_name, check_whole, in_utc, shown
 from scrubjay.model.context import MOST_BUDGET
+from scrubjay.model.remedies import instead
 from scrubjay.model.working import (
     MESSAGE_KIND,
     SOURCES,
@@ -252,7 +253,7 @@ def _fields(said: object, role: str, name: str | None) -> dict[str, Any]:
             given = {one: getattr(said, one) for one in (*_FIELDS, "redacted")}
         case Mapping():
             if unknown := sorted(map(str, set(said) - set(_FIELDS))):
-                raise InvalidInput(f"{unknown[0]} is not something a message has: use {', '.join(_FIELDS)}")
+                raise InvalidInput(f"{unknown[0]} is not something a message has: {instead(unknown[0], _FIELDS)}")
             given = {"role": role, "name": name, **said}
         case _:
             raise InvalidInput(f"a message is {shown(said)}: give a text, a Message or a dict with role and content")

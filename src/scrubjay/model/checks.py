@@ -200,4 +200,4 @@ def _check_json(path: str, value: object) -> None:
             for place, inner in enumerate(value):
                 _check_json(f"{path}[{place}]", inner)
         case _:
-            raise InvalidInput(f"{path} is {shown(value)}, a {type(value).__name__}: use JSON values only")
+            raise InvalidInput(f"{path} is {shown(value)}, of type {type(value).__name__}: use JSON values only")

@@ -5,6 +5,7 @@ from typing import Final, TypedDict
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model.checks import check_name, shown
+from scrubjay.model.remedies import instead
 
 DEFAULT_TENANT: Final = "default"
 
@@ -110,5 +111,5 @@ def scope_of(tenant: str, where: Where) -> Scope:
     """The scope that a verb's keywords name; a keyword that no scope has is refused."""
     for name, value in where.items():
         if name not in PLACE_NAMES:
-            raise InvalidInput(f"{name}={shown(value)} is not a known option: a scope has {', '.join(PLACE_NAMES)}")
+            raise InvalidInput(f"{name}={shown(value)} is not a known option: {instead(name, PLACE_NAMES)}")
     return Scope(tenant=tenant, **where)

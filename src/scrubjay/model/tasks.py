@@ -18,6 +18,7 @@ from scrubjay.model.checks import (
     shown,
 )
 from scrubjay.model.memory import Memory
+from scrubjay.model.remedies import instead
 
 TASK_KIND: Final = "task"
 """The kind of a memory that holds an execution."""
@@ -161,8 +162,8 @@ class Execution:
     def from_fields(cls, fields: Mapping[str, object]) -> "Execution":
         """The execution that these fields spell, as JSON or as keywords. A name that it does not have is refused."""
         if unknown := fields.keys() - EXECUTION_NAMES:
-            names = ", ".join(EXECUTION_NAMES)
-            raise InvalidInput(f"{min(map(str, unknown))} is not something an execution has: use {names}")
+            name = min(map(str, unknown))
+            raise InvalidInput(f"{name} is not something an execution has: {instead(name, EXECUTION_NAMES)}")
         if missing := [name for name in _REQUIRED if fields.get(name) is None]:
             raise InvalidInput(f"{missing[0]} is missing: an execution has at least {', '.join(_REQUIRED)}")
         given: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}

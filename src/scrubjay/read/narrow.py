@@ -8,6 +8,7 @@ from typing import Final, cast
 from scrubjay.errors import InvalidInput
 from scrubjay.model import PLACE_NAMES, AsOf, Filter, Json, Reach, Where, scope_of
 from scrubjay.model.checks import check_flag, check_several, in_utc, shown
+from scrubjay.model.remedies import instead
 
 
 class Narrow(Where, total=False):
@@ -33,7 +34,10 @@ def filter_of(tenant: str, narrow: Narrow, *, reach: Reach) -> Filter:
         return _of_place(tenant, reach, tuple(narrow.items()))
     for name, value in narrow.items():
         if name not in _NAMES:
-            raise InvalidInput(f"{name}={shown(value)} is not a known option: use {', '.join(sorted(_NAMES))}")
+            names = instead(name, sorted(_NAMES))
+            raise InvalidInput(
+                f"{name}={shown(value)} is not a known option: {names}, beside what the verb itself takes"
+            )
     return Filter(
         scope=scope_of(tenant, places(narrow)),
         reach=reach,

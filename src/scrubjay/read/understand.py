@@ -67,7 +67,7 @@ class Question:
 
 def understand(query: Query) -> Question:
     """Read the query's text. Every text is safe: empty, huge, emoji, quotes and operators are only characters."""
-    text = query.text.strip()[:READ]
+    text = _readable(query.text.strip()[:READ])
     looked_for = sought(text)
     terms = tuple(_terms(looked_for)) if query.mode != "meaning" else ()
     return Question(
@@ -81,6 +81,11 @@ def understand(query: Query) -> Question:
         asks_assistant=_ASSISTANT.search(text) is not None,
         asks_back=looked_for != text or _BACK.search(text) is not None,
     )
+
+
+def _readable(text: str) -> str:
+    """The text with a question mark for each half of a surrogate pair, which is no text: a model could not read it."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def _is_open(query: Query) -> bool:

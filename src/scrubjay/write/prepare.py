@@ -11,6 +11,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model import DEFAULT_KIND, PLACE_NAMES, Json, Memory, Scope, Trust, Where, id_of, new_id
 from scrubjay.model.checks import check_several, in_utc, shown
 from scrubjay.model.memory import as_told
+from scrubjay.model.remedies import instead
 from scrubjay.ports import Redactor
 from scrubjay.write.redact import redacted
 
@@ -85,8 +86,8 @@ def telling_of(item: object) -> Telling:
         raise InvalidInput(f"an item is {shown(item)}: give a text, or a dict with at least `content`")
     for name in item:
         if name != "content" and name not in _DETAILS and name not in PLACE_NAMES:
-            known = ", ".join(("content", *sorted(_DETAILS), *PLACE_NAMES))
-            raise InvalidInput(f"{name} is not something a memory has: use {known}")
+            known = ("content", *sorted(_DETAILS), *PLACE_NAMES)
+            raise InvalidInput(f"{name} is not something a memory has: {instead(name, known)}")
     if "content" not in item:
         raise InvalidInput(f"an item is {shown(item)}: it lacks `content`")
     return dict(item)  # type: ignore[return-value]  # checked above, name by name

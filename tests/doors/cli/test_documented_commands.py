@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 
@@ -23,6 +24,7 @@ def commands_of(group, path: str = ""):
 
 
 COMMANDS = dict(commands_of(typer.main.get_command(app)))
+GROUPS = {name.partition(" ")[0] for name in COMMANDS if " " in name}
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +69,50 @@ def test_every_command_is_shown_running(page):
     lines = "\n".join(documented(page))
     shown = {name for name in COMMANDS if re.search(rf"\bscrubjay {name}\b", lines)}
     assert set(COMMANDS) - shown == {"serve"}
+
+
+def test_the_help_of_every_command_ends_with_an_example_of_it():
+    for name, command in COMMANDS.items():
+        example = command.epilog.removeprefix("Example: ")
+        assert example.startswith(f"scrubjay {name}")
+        words = shlex.split(example.removeprefix(f"scrubjay {name}"))
+        # Raises for an option that the command does not have, a value it does not take, an argument that is missing.
+        with command.make_context(name, words):
+            pass
+
+
+TOLD = re.compile(
+    r"`(?:[A-Z_]+=\S+ )*scrubjay ([a-z][^`\n]*)`|^\s*(?:\$ )?(?:[A-Z_]+=\S+ )*scrubjay ([a-z].*)$", re.MULTILINE
+)
+"""A command that a page or a message tells people to type: in backticks, or a line of its own."""
+
+
+def faults_of(told: str) -> list[str]:
+    """What is wrong with the words after `scrubjay`: no such command, or an option that it does not have."""
+    words = re.split(r"\s+", re.split(r"[|<>#;]|&&|\$\(", told)[0].strip())
+    named = next((" ".join(words[:count]) for count in (2, 1) if " ".join(words[:count]) in COMMANDS), None)
+    if named is None:
+        return [] if words[0] in GROUPS and len(words) == 1 else [f"there is no command {words[0]}"]
+    known = {name for one in COMMANDS[named].params for name in (*one.opts, *one.secondary_opts)}
+    given = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+    return [f"{named} has no option {name}" for name in sorted(given - known - {"--help", "-h"})]
+
+
+def test_whatever_people_are_told_to_type_exists(pytestconfig):
+    root = pytestconfig.rootpath
+    pages = [
+        root / "README.md",
+        *(root / "docs").rglob("*.md"),
+        *(root / "src").rglob("*.py"),
+        *(root / "deploy").rglob("*.yml"),
+    ]
+    # Its synopses name choices, such as `--success|--failure`; what it shows is run.
+    pages.remove(root / "docs" / "reference" / "cli.md")
+    told = [
+        (page.name, one or other) for page in pages for one, other in TOLD.findall(page.read_text(encoding="utf-8"))
+    ]
+    assert len(told) > 100
+    assert [(page, words, faults) for page, words in told if (faults := faults_of(words))] == []
 
 
 def section(page: str, heading: str) -> str:

@@ -28,7 +28,8 @@ def built(**settings):
 class Service:
     """A service that is open, on a store that was empty."""
 
-    def __init__(self, client, home):
+    def __init__(self, app, client, home):
+        self.app = app
         self.client = client
         self.home = home
 
@@ -48,7 +49,7 @@ def service(**settings):
     app, home = built(**settings)
     shutil.rmtree(home, ignore_errors=True)
     with TestClient(app, base_url="http://127.0.0.1") as client:
-        yield Service(client, home)
+        yield Service(app, client, home)
 
 
 @asynccontextmanager
@@ -60,7 +61,7 @@ async def served(**settings):
         app.router.lifespan_context(app),
         httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1") as client,
     ):
-        yield Service(client, home)
+        yield Service(app, client, home)
 
 
 def noticed(ask):

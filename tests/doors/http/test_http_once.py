@@ -137,6 +137,26 @@ async def test_a_request_that_takes_too_long_is_given_up():
         assert "SCRUBJAY_REQUEST_SECONDS" in refused.json()["detail"]
 
 
+async def test_a_request_that_a_stop_cuts_short_may_be_sent_again():
+    begun = asyncio.Event()
+
+    async def slowly():
+        yield b'{"content": '
+        begun.set()
+        await asyncio.sleep(30)
+
+    async with served() as house:
+        sent = house.client.post("/v1/memory", content=slowly(), headers={"content-type": "application/json"})
+        under_way = asyncio.create_task(sent)
+        await begun.wait()
+        # As uvicorn does when the time that requests get to finish is over.
+        house.app.state.leaving.set()
+        under_way.cancel()
+        refused = await under_way
+        assert (refused.status_code, refused.json()["type"]) == (503, "urn:scrubjay:error:unavailable")
+        assert "send it again" in refused.json()["detail"]
+
+
 def test_large_answers_are_packed(client):
     for number in range(20):
         client.post("/v1/memory", json={"content": f"{number} " + "word " * 50})

@@ -1,5 +1,7 @@
 """Bad requests get one clear answer: a problem that names the field, the value and the remedy."""
 
+import re
+
 import httpx
 import pytest
 
@@ -23,23 +25,26 @@ def problem_of(answer: httpx.Response) -> Problem:
     [
         ({}, "content is missing"),
         ({"content": ""}, "content is ''"),
-        ({"content": 7}, "content is 7"),
+        ({"content": 7}, "content is 7: use text"),
         ({"content": "x", "usr": "y"}, "usr is not known here"),
         ({"content": "x", "tenant": "other"}, "tenant is not known here"),
-        ({"content": "x", "importance": "high"}, "importance is 'high'"),
+        ({"content": "x", "importance": "high"}, "importance is 'high': use a number, such as 0.5"),
         ({"content": "x", "importance": 7}, "importance is 7"),
         ({"content": "x", "kind": "No Kind"}, "kind is 'No Kind'"),
-        ({"content": "x", "trust": "blind"}, "trust is 'blind'"),
+        ({"content": "x", "trust": "blind"}, "trust is 'blind': use one of told"),
         ({"content": "x", "user": ""}, "user is ''"),
         ({"content": "x", "user": "\ud800"}, "user holds half of a surrogate pair"),
         ({"content": "\x00"}, "NUL"),
-        ({"content": "x", "data": [1]}, "data is [1]"),
+        ({"content": "x", "data": [1]}, "data is [1]: use a JSON object"),
         ({"content": "x", "valid_from": "2026-03-01T12:00:00"}, "without a time zone"),
-        ({"content": "x", "valid_from": "yesterday"}, "valid_from is 'yesterday'"),
+        (
+            {"content": "x", "valid_from": "yesterday"},
+            "valid_from is 'yesterday': use a moment with its zone, such as 2026-",
+        ),
         ({"content": "x", "derived_from": ["nothing-known"]}, "derived_from names"),
         ([{"content": "x"}, {"contents": "y"}], "1.content is missing"),
-        ("just text", "just text"),
-        (None, "body"),
+        ("just text", "body is 'just text': use a JSON object"),
+        (None, "body is None: use a JSON object"),
     ],
 )
 def test_a_wrong_memory(client, body, says):
@@ -97,7 +102,11 @@ def test_every_fault_is_listed(client):
         ("PATCH", "/v1/memory/nothing-here", {}, 400, "update got nothing"),
         ("PATCH", "/v1/memory/nothing-here", {"id": "x"}, 400, "id is not known here"),
         ("POST", "/v1/memory/context", {"budget": 0}, 400, "budget is 0"),
-        ("PUT", "/v1/memory", {}, 405, "does not take PUT"),
+        ("PUT", "/v1/memory", {}, 405, "does not take PUT: use "),
+        ("GET", "/v1/memory/recall?query=tabs", None, 405, "/v1/memory/recall does not take GET: use POST"),
+        ("GET", "/v1/memory/context", None, 405, "does not take GET: use POST"),
+        ("GET", "/v1/memory/search?task_description=x", None, 405, "does not take GET: use POST"),
+        ("GET", "/v1/memory/no-such-id", None, 404, "there is no memory no-such-id"),
         ("GET", "/v2/memory", None, 404, "there is nothing at /v2/memory"),
     ],
 )
@@ -117,7 +126,9 @@ def test_an_id_that_is_taken(client, user, remember):
 def test_what_is_not_json(client):
     broken = client.post("/v1/memory", content='{"content": ', headers={"content-type": "application/json"})
     assert broken.status_code == 400
-    assert "the body is not JSON" in problem_of(broken).detail
+    assert re.search(r"the body is not JSON: .* at character 12", problem_of(broken).detail)
+    nothing = client.post("/v1/memory", headers={"content-type": "application/json"})
+    assert "body is missing: send a JSON object" in problem_of(nothing).detail
     form = client.post("/v1/memory", content='{"content": "x"}', headers={"content-type": "text/plain"})
     assert form.status_code == 400
     assert "Content-Type: application/json" in problem_of(form).detail

@@ -18,11 +18,26 @@ import structlog
 from scrubjay import __version__
 from scrubjay.doors.http import answers, is_loopback, serve
 from scrubjay.doors.http.app import application
-from scrubjay.doors.http.server import log_as_json
+from scrubjay.doors.http.server import greeting, log_as_json
 from scrubjay.errors import Misconfigured, SchemaTooNew, ScrubjayError
 from scrubjay.settings import read_settings
 
 README = Path(__file__).resolve().parents[3] / "README.md"
+
+
+@pytest.mark.parametrize(
+    ("host", "listens", "opens"),
+    [
+        ("0.0.0.0", "http://0.0.0.0:80", "http://127.0.0.1:80"),
+        ("::", "http://[::]:80", "http://[::1]:80"),
+        ("192.0.2.7", "http://192.0.2.7:80", "http://192.0.2.7:80"),
+    ],
+)
+def test_the_greeting_names_a_place_that_can_be_opened(host, listens, opens):
+    lines = greeting(read_settings(), host, 80, wants_keys=True).splitlines()
+    assert lines[0] == f"Scrubjay is listening on {listens}"
+    assert [line for line in lines if line.startswith("  look ") and line.endswith(f" {opens}/")]
+    assert [line for line in lines if f"curl {opens}/v1/memory" in line]
 
 
 def test_the_greeting_says_where_to_look(server):

@@ -169,9 +169,12 @@ async def test_a_server_elsewhere_reads_no_files(tmp_path):
         ("remember", {"content": "x", "colour": "red"}, "colour is not known here: remove it, or check its spelling"),
         ("remember", {"content": "x", "kind": "No Kind"}, "kind is 'No Kind': use a word of lower-case letters"),
         ("remember", {"content": "x", "expires_at": "2026-03-01T12:00:00"}, "without a time zone: add one, such as Z"),
-        ("remember", {"content": ["x"]}, "content is ['x']: input should be a valid string"),
+        ("remember", {"content": ["x"]}, "content is ['x']: use text"),
+        ("remember", {"content": "x", "importance": "high"}, "importance is 'high': use a number, such as 0.5"),
+        ("remember", {"content": "x", "valid_from": "yesterday"}, "use a moment with its zone, such as 2026-03-01T"),
+        ("recall", {"query": "x", "kinds": "fact"}, "kinds is 'fact': use a list"),
         ("recall", {"query": "x", "limit": 0}, "limit is 0: use a whole number from 1 to 1,000"),
-        ("context", {"query": "x", "sections": ["none"]}, "sections.0 is 'none': input should be"),
+        ("context", {"query": "x", "sections": ["none"]}, "sections.0 is 'none': use 'facts', 'tasks', 'workspace',"),
         ("forget", {}, "say what to forget: an id or a key, and just one of them"),
         ("forget", {"id": "x", "purge": True}, "there is nothing to forget in user=anna project=shop"),
         ("history", {"key": "none"}, "there is no memory none in user=anna project=shop"),
@@ -242,6 +245,15 @@ async def test_both_ages_of_the_protocol(tmp_path, mode):
         assert [tool.name for tool in (await client.list_tools()).tools] == list(TOOLS)
         _, told = await call(client, "remember", content="tea")
         assert told["outcome"] == "stored"
+
+
+def test_the_list_of_tools_stays_short():
+    """Every conversation pays for it: 3.6 characters are a token, and the guide says 3,600 of those."""
+    read = [
+        {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+        for tool in map(described, TOOLS.values())
+    ]
+    assert len(json.dumps(read)) < 3.6 * 3_700
 
 
 def test_tools_say_what_they_do():

@@ -8,6 +8,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from scrubjay.doors.cli.examples import EXAMPLES
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -28,7 +30,18 @@ class Entry:
             around.command(self.name, rich_help_panel=self.panel)(getattr(module, self.function))
         else:
             around.add_typer(module.app, name=self.name, rich_help_panel=self.panel)
-        return typer.main.get_group(around).commands[self.name]
+        command = typer.main.get_group(around).commands[self.name]
+        _end_with_examples(command, self.name)
+        return command
+
+
+def _end_with_examples(command: Any, name: str) -> None:  # noqa: ANN401 -- see Entry.load
+    """Let the help of a command, or of each in a group, end with a line to copy."""
+    if isinstance(command, TyperGroup):
+        for inner, one in command.commands.items():
+            _end_with_examples(one, f"{name} {inner}")
+    else:
+        command.epilog = f"Example: scrubjay {EXAMPLES[name]}"
 
 
 class Commands(MutableMapping[str, Any]):

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from scrubjay.doors.http.problems import problem, problem_of
-from scrubjay.errors import TookTooLong
+from scrubjay.errors import TookTooLong, Unavailable
 
 log = structlog.get_logger("scrubjay.http")
 
@@ -43,7 +43,10 @@ class Allowance:
 
 
 class Guard:
-    """Refuses large bodies, gives up on what takes too long, and turns what nobody expected into a logged problem."""
+    """Refuses large bodies, gives up on what takes too long, and turns what nobody expected into a logged problem.
+
+    A request that is cut short because the service stops is answered with a 503: it may be sent again.
+    """
 
     def __init__(self, app: ASGIApp, *, most_bytes: int, seconds: float) -> None:
         self._app = app
@@ -69,6 +72,11 @@ class Guard:
                 allowance = Allowance(self._most_bytes, self._seconds, deadline)
                 scope.setdefault("state", {})["allowance"] = allowance
                 await self._app(scope, _counted(request, receive, allowance), noted)
+        except asyncio.CancelledError:
+            if answering or not scope["app"].state.leaving.is_set():
+                raise
+            log.warning("request was cut short: the service stops", method=request.method, path=request.url.path)
+            await problem_of(_cut_short(), request.url.path)(scope, receive, send)
         except Exception as error:
             if isinstance(error, TimeoutError) and deadline.expired() and not answering:
                 log.warning("request took too long", method=request.method, path=request.url.path)
@@ -84,6 +92,13 @@ class Guard:
                 path=request.url.path,
             )
             await failure(scope, receive, send)
+
+
+def _cut_short() -> Unavailable:
+    return Unavailable(
+        "the service is being stopped, and this request was not done in time: send it again in a moment. What of it "
+        "was stored already is kept"
+    )
 
 
 def _counted(request: Request, receive: Receive, allowance: Allowance) -> Receive:

@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 
 from scrubjay.errors import InvalidInput, ScrubjayError, Unauthenticated, UnderWay
 from scrubjay.model.checks import shown
+from scrubjay.model.remedies import wanted
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -134,7 +135,8 @@ async def _from_http(request: Request, error: Exception) -> ProblemResponse:
         case 404:
             kind, detail = "NoSuchRoute", f"there is nothing at {path}: see /docs for what there is"
         case 405:
-            kind, detail = "MethodNotAllowed", f"{path} does not take {method}: see /docs for what it takes"
+            allowed = (error.headers or {}).get("Allow", "another method")
+            kind, detail = "MethodNotAllowed", f"{path} does not take {method}: use {allowed}, as /docs shows"
         case 413:
             kind, detail = "ContentTooLarge", error.detail
         case _:
@@ -142,15 +144,6 @@ async def _from_http(request: Request, error: Exception) -> ProblemResponse:
     answer = problem(kind=kind, status=error.status_code, detail=detail, path=path)
     answer.headers.update(error.headers or {})
     return answer
-
-
-_WANTED: Final = {
-    "bool_type": "true or false",
-    "float_type": "a number, such as 0.5",
-    "int_type": "a whole number, such as 5",
-    "string_type": "text",
-}
-"""What to use instead of a value of another type."""
 
 
 def _fault(error: Mapping[str, Any]) -> Fault:
@@ -165,17 +158,19 @@ def _fault(error: Mapping[str, Any]) -> Fault:
         return Fault(field="body", message="the body is not declared as JSON: send Content-Type: application/json")
     match error["type"]:
         case "missing":
-            return Fault(field=field, message=f"{field} is missing: give it")
+            remedy = "send a JSON object" if field == "body" else "give it"
+            return Fault(field=field, message=f"{field} is missing: {remedy}")
         case "extra_forbidden":
             message = f"{field} is not known here: remove it, or check its spelling"
         case "json_invalid":
-            return Fault(field="body", message=f"the body is not JSON: {error.get('ctx', {}).get('error', '')}")
-        case kind if kind in _WANTED:
-            message = f"{field} is {value}: use {_WANTED[kind]}"
+            found = f"{error.get('ctx', {}).get('error', '')} at character {error['loc'][-1]}"
+            return Fault(field="body", message=f"the body is not JSON: {found}")
         case "timezone_aware":
             message = f"{field} is {value} without a time zone: add one, such as Z"
         case "value_error":
             message = str(error["ctx"]["error"]).replace("the moment", field)
+        case _ if use := wanted(error):
+            message = f"{field} is {value}: use {use}"
         case _:
             message = f"{field} is {value}: {error['msg'][:1].lower()}{error['msg'][1:]}"
     return Fault(field=field, value=value, message=message)

@@ -3,6 +3,7 @@
 import socket
 from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import uvicorn
 
@@ -16,6 +17,10 @@ GRACE = 10
 
 FLUSH = 10
 """Seconds after that for what is queued to be stored, and for connections to be closed."""
+
+
+_OPENED: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 -- nothing listens on it here
+"""What to open on this machine when the service listens on every address: that itself is no place to go to."""
 
 
 class Server(uvicorn.Server):
@@ -41,10 +46,9 @@ def run(settings: Settings, listener: socket.socket, *, wants_keys: bool) -> Non
     """Serve on this socket until a signal says stop. Raises Misconfigured when a process cannot start."""
     log_as_json(settings.log_level)
     host, port = listener.getsockname()[:2]
-    url = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     def greet() -> None:
-        print(greeting(settings, url, wants_keys=wants_keys), flush=True)  # noqa: T201 -- a person waits for it
+        print(greeting(settings, host, port, wants_keys=wants_keys), flush=True)  # noqa: T201 -- a person waits for it
 
     if settings.workers > 1:
         Crew(settings, listener, serve_one, grace=GRACE + FLUSH).run(greet)
@@ -66,8 +70,9 @@ def serve_one(settings: Settings, listener: socket.socket, folder: Path | None, 
     Server(config, tell).run(sockets=[listener])
 
 
-def greeting(settings: Settings, url: str, *, wants_keys: bool) -> str:
+def greeting(settings: Settings, host: str, port: int, *, wants_keys: bool) -> str:
     """What a person needs to know to begin."""
+    url = _url(_OPENED.get(host, host), port)
     records = settings.records_url
     where = records.removeprefix("sqlite:///") if records.startswith("sqlite:") else records.rsplit("@")[-1]
     told = '{"content": "Prefers tabs over spaces", "user": "u-42"}'
@@ -79,7 +84,7 @@ def greeting(settings: Settings, url: str, *, wants_keys: bool) -> str:
     )
     return "\n".join(
         [
-            f"Scrubjay is listening on {url}",
+            f"Scrubjay is listening on {_url(host, port)}",
             f"  look     {url}/",
             f"  docs     {url}/docs",
             f"  data     {where}",
@@ -87,3 +92,7 @@ def greeting(settings: Settings, url: str, *, wants_keys: bool) -> str:
             who,
         ]
     )
+
+
+def _url(host: str, port: int) -> str:
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"

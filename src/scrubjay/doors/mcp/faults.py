@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from scrubjay.model.checks import shown
+from scrubjay.model.remedies import wanted
 
 _FIELD_SHOWN: Final = 80
 """Characters of a field's path that a message shows; `data` may be nested deeply."""
@@ -20,5 +21,7 @@ def fault(error: Mapping[str, Any]) -> str:
             return f"{field} is not known here: remove it, or check its spelling"
         case "timezone_aware":
             return f"{field} is {value} without a time zone: add one, such as Z"
+        case _ if use := wanted(error):
+            return f"{field} is {value}: use {use}"
         case _:
             return f"{field} is {value}: {error['msg'][:1].lower()}{error['msg'][1:]}"

@@ -27,6 +27,7 @@ from scrubjay.model.agents import (
     result_key,
 )
 from scrubjay.model.checks import check_whole, shown
+from scrubjay.model.remedies import instead
 from scrubjay.model.scope import OfAgent
 
 FIRST_PAGE: Final = 16
@@ -40,8 +41,9 @@ Named: TypeAlias = Agent | str
 def elsewhere_in(told: Mapping[str, object], known: type) -> OfAgent:
     """The names of a place among these keywords. One that the verb does not have is refused, never ignored."""
     if unknown := told.keys() - known.__annotations__.keys():
-        names = ", ".join(sorted(known.__annotations__))
-        raise InvalidInput(f"{min(unknown)}={shown(told[min(unknown)])} is not a known option: use {names}")
+        name = min(unknown)
+        names = instead(name, sorted(known.__annotations__))
+        raise InvalidInput(f"{name}={shown(told[name])} is not a known option: {names}")
     return cast("OfAgent", {name: told[name] for name in OfAgent.__annotations__ if name in told})
 
 

@@ -10,6 +10,7 @@ from scrubjay.memories.working import telling_of as telling_of_message
 from scrubjay.model import EVENT_KINDS, PLACE_NAMES, Json, Trust, Where, new_id
 from scrubjay.model.checks import in_utc, shown
 from scrubjay.model.episodes import EPISODE_KINDS, NEGOTIATION, EpisodeKind, Negotiation, Turn, negotiation_of
+from scrubjay.model.remedies import instead
 from scrubjay.model.working import MESSAGE_KIND, Message
 from scrubjay.write.prepare import Telling
 
@@ -90,7 +91,7 @@ def _of_fields(told: Mapping[str, Any]) -> Telling:
     given = {name: value for name, value in told.items() if value is not None}
     for name in given:
         if name not in _NAMES:
-            raise InvalidInput(f"{name} is not something an episode has: use {', '.join(_NAMES)}")
+            raise InvalidInput(f"{name} is not something an episode has: {instead(name, _NAMES)}")
     kind = given.get("kind", NEGOTIATION if "parties" in given or "turns" in given else MESSAGE_KIND)
     if not isinstance(kind, str) or kind not in EVENT_KINDS:
         raise InvalidInput(f"kind is {shown(kind)}: use one of {', '.join(EPISODE_KINDS)}")

@@ -9,6 +9,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model import PLACE_NAMES, AsOf, Json, Scope, Trust, Where
 from scrubjay.model.checks import check_name, check_several, shown
 from scrubjay.model.facts import FACT_KINDS, FactType, Level, execution_source
+from scrubjay.model.remedies import instead
 from scrubjay.read.narrow import Narrow
 from scrubjay.write.prepare import Telling
 
@@ -124,7 +125,7 @@ def telling_of(item: str | FactTelling) -> Telling:
     told: dict[str, Any] = dict(item)
     for name, value in told.items():
         if name not in _NAMES:
-            raise InvalidInput(f"{name}={shown(value)} is not something a fact has: use {', '.join(sorted(_NAMES))}")
+            raise InvalidInput(f"{name}={shown(value)} is not something a fact has: {instead(name, sorted(_NAMES))}")
     told.pop("level", None)
     told["kind"] = FactType.of(told.pop("type", None) or FactType.PROJECT_FACT).value
     execution = told.pop("execution", None)

@@ -13,6 +13,7 @@ from scrubjay.memories.workspace.files import Files, Taken, take
 from scrubjay.memories.workspace.repository import Repository, repository_of
 from scrubjay.model import PLACE_NAMES, Memory, Scope, Trust, Where
 from scrubjay.model.checks import Json, in_utc, shown
+from scrubjay.model.remedies import instead
 from scrubjay.model.workspace import KEPT_STATUSES, STATUSES, Completion, CompletionStatus, WorkspaceRules
 from scrubjay.model.workspace_answers import StoredCompletion
 from scrubjay.ports import Blob, Decision, Known
@@ -70,8 +71,8 @@ def skipped(status: object, rules: WorkspaceRules) -> str:
 async def store(core: Core, goal: str, repo_path: str | Path, details: Mapping[str, Any]) -> StoredCompletion:
     """Keep one completion: its texts first, so that a record never names a text that is not there."""
     if unknown := details.keys() - DETAILS - set(PLACE_NAMES):
-        known = ", ".join(sorted(DETAILS))
-        raise InvalidInput(f"{min(unknown)} is not something a completion has: use goal, repo_path, {known}")
+        names = instead(min(unknown), ("goal", "repo_path", *sorted(DETAILS)))
+        raise InvalidInput(f"{min(unknown)} is not something a completion has: {names}")
     parts, scope = core.parts, core.scoped(places(details))
     if reason := skipped(details.get("status", "succeeded"), parts.workspace):
         return StoredCompletion(outcome="skipped", reason=reason)

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from fastapi import Body, Query, Response
 from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
 
 from scrubjay.doors.http import answers
 from scrubjay.doors.http.access import HeavyWriteJay, Jay, WriteJay
@@ -163,3 +164,12 @@ async def consolidate(jay: HeavyWriteJay, what: bodies.Consolidation = EVERYTHIN
     All of it, or only some `steps`, inside the place; say what each step did. Safe to repeat.
     """
     return await jay.consolidate(**what.keywords())
+
+
+async def _asked_with_a_body() -> None:
+    """Say how it is asked: without this, the name of the verb would be taken for the id of a memory."""
+    raise HTTPException(405, headers={"Allow": "POST"})
+
+
+for _verb in ("recall", "context", "search", "forget", "import"):
+    room.router.add_api_route(f"/{_verb}", _asked_with_a_body, methods=["GET"], include_in_schema=False)
