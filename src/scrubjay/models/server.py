@@ -1,6 +1,7 @@
 """Asking a server with a model over HTTP: patience with what passes, a clear error for what does not."""
 
 import asyncio
+import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ ATTEMPTS = 5
 LONGEST_PAUSE = 30.0
 """Seconds. A server that asks for more is not waited for: the caller has a queue of its own."""
 
+_JSON = {"content-type": "application/json"}
 _PASSING = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 
 
@@ -68,11 +70,13 @@ class Server:
         """Send JSON and return the JSON of the answer, trying again, ever later, while the trouble may pass."""
         import httpx  # noqa: PLC0415  # on first use
 
+        # Halves of surrogate pairs are no text, and would stop all that goes with them.
+        content = json.dumps(body, ensure_ascii=False).encode(errors="replace")
         attempt = 0
         while True:
             attempt += 1
             try:
-                response = await self._open().post(f"{self._url}{path}", json=body)
+                response = await self._open().post(f"{self._url}{path}", content=content, headers=_JSON)
             except httpx.InvalidURL as error:
                 raise self.failure(f"is no usable address ({error}). Check {self._trade.setting}_URL") from error
             except httpx.RequestError as error:

@@ -47,5 +47,5 @@ class ToyEmbedder:
         """There is nothing to let go of."""
 
     def _direction(self, word: str) -> "Matrix":
-        seed = crc32(f"{self._identity.version} {word}".encode())
+        seed = crc32(f"{self._identity.version} {word}".encode(errors="surrogatepass"))
         return np.random.default_rng(seed).standard_normal(self._identity.dimensions, dtype=np.float32)

@@ -71,6 +71,11 @@ async def test_an_empty_text_is_sent_as_a_space(embedder, server):
     assert server.bodies()[0]["input"] == [" "]
 
 
+async def test_what_is_no_text_is_sent_as_a_question_mark(embedder, server):
+    assert (await embedder.embed(["half \ud800 of a pair", "a ü of two bytes, a 🦜 of four"])).shape == (2, 256)
+    assert server.bodies()[0]["input"] == ["half ? of a pair", "a ü of two bytes, a 🦜 of four"]
+
+
 async def test_dimensions_are_discovered(embedder):
     assert embedder.identity.dimensions == 0
     await embedder.embed(["x"])
