@@ -105,7 +105,6 @@ def test_every_fault_is_listed(client):
         ("PUT", "/v1/memory", {}, 405, "does not take PUT: use "),
         ("GET", "/v1/memory/recall?query=tabs", None, 405, "/v1/memory/recall does not take GET: use POST"),
         ("GET", "/v1/memory/context", None, 405, "does not take GET: use POST"),
-        ("GET", "/v1/memory/search?task_description=x", None, 405, "does not take GET: use POST"),
         ("GET", "/v1/memory/no-such-id", None, 404, "there is no memory no-such-id"),
         ("GET", "/v2/memory", None, 404, "there is nothing at /v2/memory"),
     ],

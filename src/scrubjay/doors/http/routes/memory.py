@@ -171,5 +171,5 @@ async def _asked_with_a_body() -> None:
     raise HTTPException(405, headers={"Allow": "POST"})
 
 
-for _verb in ("recall", "context", "search", "forget", "import"):
+for _verb in ("recall", "context", "forget", "import"):
     room.router.add_api_route(f"/{_verb}", _asked_with_a_body, methods=["GET"], include_in_schema=False)
