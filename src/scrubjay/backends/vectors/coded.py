@@ -33,6 +33,11 @@ class Question:
         missed = self.exact - codes[0] * scale
         return Coded(codes, scale, math.sqrt(missed @ missed))
 
+    @cached_property
+    def signs(self) -> NDArray[np.uint8]:
+        """Which of its numbers are positive, as bits."""
+        return np.packbits(self.exact > 0)[None, :]
+
 
 def question(vector: NDArray[Any]) -> Question:
     """Make a question of unit length from a vector of any."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scrubjay.ports import Matrix as Numbers
 
 GRAPH_FROM: Final = 200_000
-"""From here on an exact search takes several milliseconds, and a graph pays. It is loaded aside: that takes long."""
+"""From here on a search takes several milliseconds without a graph. A tenant is loaded aside: that takes long."""
 
 MEMORY: Final = 2 << 30
 """How many bytes the copies in memory may take by default."""
@@ -44,8 +44,9 @@ class EmbeddedVectors:
     Any number of processes may use one database: each search first asks whether anything changed, which is one tiny
     query, and takes in what did. `memory` bounds the copies; the tenant that was not searched for longest goes first.
 
-    Search is exact. For a tenant with `graph_from` rows or more, a graph is built in the background and then answers
-    searches that admit much of it; it is kept in `folder`, by default beside a SQLite file and nowhere for PostgreSQL.
+    Search is exact up to `signs.MANY` admitted rows. For a tenant with `graph_from` rows or more, a graph is built in
+    the background and then answers searches that admit much of it, if it finds what is near; it is kept in `folder`,
+    by default beside a SQLite file and nowhere for PostgreSQL.
     """
 
     def __init__(
@@ -166,7 +167,7 @@ class EmbeddedVectors:
         now: int,
         limit: int,
     ) -> Slots | None:
-        """What the graph says is worth a look; None when an exact search is to be made."""
+        """What the graph says is worth a look; None when all that the filter admits is."""
         if partition.matrix is not matrix or len(matrix) - matrix.dead < self._graph_from:
             return None
         if not partition.building and (partition.graph is None or partition.graph.stale):
