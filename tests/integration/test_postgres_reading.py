@@ -133,6 +133,21 @@ async def test_an_error_of_the_server_is_ours(database):
     await hasty.shut()
 
 
+async def test_an_error_while_the_driver_prepares_a_statement_is_not_told_again(database):
+    await told(SqlRecords(database), a_memory("One"))
+    url = database.url.set(drivername="postgresql").render_as_string()
+    hasty = Database(url, statement_seconds=0.5)
+    texts, asked = SqlTexts(hasty), Filter(scope=a_scope())
+    for _ in range(5):  # What is asked more often is prepared, and the driver then takes it to be there.
+        assert len(await texts.match(["one"], asked, now=NOW, limit=3)) == 1
+    with psycopg.connect(url) as other:
+        other.execute("LOCK TABLE texts IN ACCESS EXCLUSIVE MODE")
+        with pytest.raises(StoreUnavailable, match="Ask for less at once"):
+            await texts.match(["one"], asked, now=NOW, limit=3)
+    assert len(await texts.match(["one"], asked, now=NOW, limit=3)) == 1
+    await hasty.shut()
+
+
 async def test_what_is_asked_of_the_driver_starts_over_when_the_connection_was_ended(database):
     records, texts = SqlRecords(database), SqlTexts(database)
     [stored] = await told(records, a_memory("One"))

@@ -123,7 +123,7 @@ class LibraryReranker:
 
     def _run(self, question: str, texts: Sequence[str]) -> list[float]:
         model = self._load()
-        pairs = [(question, text) for text in texts]
+        pairs = [(_whole(question), _whole(text)) for text in texts]
         # Its models are not all safe to run from two threads at once.
         with self._lock:
             judged = model.predict(pairs, batch_size=BATCH, show_progress_bar=False)

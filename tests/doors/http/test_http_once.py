@@ -137,7 +137,8 @@ async def test_a_request_that_takes_too_long_is_given_up():
         assert "SCRUBJAY_REQUEST_SECONDS" in refused.json()["detail"]
 
 
-async def test_a_request_that_a_stop_cuts_short_may_be_sent_again():
+@pytest.mark.parametrize("named", [{}, {"Idempotency-Key": "once"}], ids=["plain", "named"])
+async def test_a_request_that_a_stop_cuts_short_may_be_sent_again(named):
     begun = asyncio.Event()
 
     async def slowly():
@@ -146,8 +147,8 @@ async def test_a_request_that_a_stop_cuts_short_may_be_sent_again():
         await asyncio.sleep(30)
 
     async with served() as house:
-        sent = house.client.post("/v1/memory", content=slowly(), headers={"content-type": "application/json"})
-        under_way = asyncio.create_task(sent)
+        headers = {"content-type": "application/json", **named}
+        under_way = asyncio.create_task(house.client.post("/v1/memory", content=slowly(), headers=headers))
         await begun.wait()
         # As uvicorn does when the time that requests get to finish is over.
         house.app.state.leaving.set()
@@ -155,6 +156,7 @@ async def test_a_request_that_a_stop_cuts_short_may_be_sent_again():
         refused = await under_way
         assert (refused.status_code, refused.json()["type"]) == (503, "urn:scrubjay:error:unavailable")
         assert "send it again" in refused.json()["detail"]
+        assert ("may be held for up to 600 seconds" in refused.json()["detail"]) is ("Idempotency-Key" in named)
 
 
 def test_large_answers_are_packed(client):

@@ -152,6 +152,13 @@ async def test_a_graph_that_has_lost_its_ways_is_not_asked(engine, exact, monkey
     assert not proposals
 
 
+async def test_what_was_retired_before_does_not_count_against_a_graph(opened, entries):
+    engine = await opened()
+    await engine.upsert(1, entries)
+    await engine.retire([entry.id for entry in entries[: MANY // 2]])
+    assert (await with_graph(engine)).is_reliable
+
+
 async def test_changes_after_the_graph_was_built_count_at_once(engine, exact, entries):
     graph = engine._partitions[KEY].graph
     question = clustered(1, seed=6)[0]

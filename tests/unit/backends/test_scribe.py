@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.faults import Raced
-from scrubjay.errors import Closed, Conflict, StoreUnavailable
+from scrubjay.errors import Closed, Conflict, StoreDamaged, StoreUnavailable
 
 
 @pytest.fixture
@@ -197,8 +197,9 @@ async def test_no_more_are_done_as_one_than_others_can_wait_for(database, monkey
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-async def test_who_is_refused_among_those_done_as_one_is_the_one_it_is_about(database, is_first):
-    refused, calls = {"b": Conflict("not this one")}, []
+@pytest.mark.parametrize("error", [Conflict("not this one"), StoreDamaged("it does not open")], ids=repr)
+async def test_who_is_refused_among_those_done_as_one_is_the_one_it_is_about(database, is_first, error):
+    refused, calls = {"b": error}, []
     whole = adding_all(refused, calls)
     # The first of a transaction is begun with, and the others join it.
     first = [] if is_first else [database.write(adding("first"))]

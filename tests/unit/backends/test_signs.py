@@ -129,3 +129,15 @@ def test_a_copy_without_the_dead_has_the_signs_of_the_others():
     for place in (1_000, MANY):
         assert found_in(copy, rows, vectors[place], 10) == found_in(matrix, rows, vectors[place], 10)
         assert found_in(copy, rows, vectors[place], 1) == [place]
+
+
+def test_where_the_likely_are_parts_of_a_few_memories_others_are_found_too():
+    vectors = about_topics(MANY, seed=1)
+    long = (vectors[0] + 0.1 * np.random.default_rng(4).standard_normal((2_000, DIMENSIONS))).astype("<f2")
+    one = new_id().bytes
+    parts = [row._replace(id=one, start=at, stop=at + 1) for at, row in enumerate(rows_of(long))]
+    rows = rows_of(vectors)
+    found = found_in(a_matrix([*parts, *rows]), rows + parts[:1], vectors[0], 10)
+    assert len(found) == len(set(found)) == 10
+    assert found[0] == 0
+    assert MANY in found

@@ -209,6 +209,8 @@ class CrossEncoder:
         assert not show_progress_bar
         if self.answer is not None:
             return [self.answer] * len(pairs)
+        # As its tokenizers do, which take nothing but text.
+        assert "".join(map("".join, pairs)).encode()
         return [len(set(question.split()) & set(text.lower().split())) for question, text in pairs]
 
 
@@ -225,6 +227,7 @@ async def test_the_library_is_asked_for_pairs():
     reranker = LibraryReranker("cross-encoder/ms-marco-MiniLM-L6-v2")
     assert await reranker.scores(QUESTION, TEXTS) == [0.0, 2.0, 1.0]
     assert await reranker.scores(QUESTION, []) == []
+    assert await reranker.scores(f"{QUESTION} \ud800", TEXTS) == [0.0, 2.0, 1.0]
     await reranker.ping()
     await reranker.shut()
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.ports import Match
-from scrubjay.read.fuse import BRIEF, FEW_TERMS, LEAST_BREVITY, WORDS, fuse
+from scrubjay.read.fuse import BRIEF, FEW_TERMS, LEAST_BREVITY, LEAST_SPREAD, WORDS, fuse
 
 A, B, C, D, E = (UUID(int=number) for number in range(1, 6))
 
@@ -52,6 +52,11 @@ def test_the_nearest_of_very_many_do_not_hide_what_stands_out_by_its_words():
     near = [Match(UUID(int=place), 0.50 + 0.10 * (1 - place / 100) ** 3, 0, 150, alone=True) for place in range(100)]
     words = [Match(UUID(int=1_000), 20.0), *(Match(UUID(int=1_001 + place), 14 - place / 25) for place in range(99))]
     assert UUID(int=1_000) in order({"meaning": near, "words": words}, terms=8)[:10]
+
+
+def test_the_page_about_ranking_says_from_when_on_cosines_are_told_apart(pytestconfig):
+    page = (pytestconfig.rootpath / "docs" / "explanation" / "ranking.md").read_text(encoding="utf-8")
+    assert f"Cosines that deviate by less than {LEAST_SPREAD} are taken as nearly equal" in page
 
 
 def test_the_words_of_a_long_question_count_less():

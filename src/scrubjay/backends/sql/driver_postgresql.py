@@ -59,6 +59,8 @@ def told_together(
             cursors = [driver.cursor(binary=True).execute(statement, given) for statement, given in asked]
         return [cursor.fetchall() for cursor in cursors]
     except connection.dialect.loaded_dbapi.Error as error:
+        # In a pipeline the driver takes a statement to be prepared before it is, and would ask for it ever after.
+        connection.invalidate()
         raise as_sqlalchemy(error, connection, "; ".join(statement for statement, _ in asked)) from error
 
 

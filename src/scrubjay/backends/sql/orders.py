@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 from sqlalchemy import Connection
 
 from scrubjay.backends.sql.waiting import Attempt, Waiting
-from scrubjay.errors import StoreUnavailable
+from scrubjay.errors import StoreDamaged, StoreUnavailable
 
 Whole: TypeAlias = Callable[[Connection, Sequence[Any]], Sequence[Any]]
 """Work on several items at once. It answers each, in their order, as if each had come by itself."""
@@ -59,8 +59,13 @@ class Company(Attempt):
 
     @property
     def is_refused(self) -> bool:
-        """Whether it failed for something that somebody brought. A store that cannot answer fails for all of them."""
-        return self.error is not None and not isinstance(self.error, StoreUnavailable)
+        """Whether it failed for something that somebody brought. A store that cannot answer fails for all of them.
+
+        What is damaged may be one memory that does not decrypt, which is nothing to those who have not asked for it.
+        """
+        return self.error is not None and (
+            isinstance(self.error, StoreDamaged) or not isinstance(self.error, StoreUnavailable)
+        )
 
     def divided(self) -> Sequence[Order]:
         """The orders, to be done one by one."""

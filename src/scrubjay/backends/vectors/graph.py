@@ -106,7 +106,8 @@ class Graph:
 
     def try_out(self) -> float:
         """Learn whether it is reliable; returns what part of the nearest it found. Takes `TRIED` exact searches."""
-        slots = np.sort(self._slots[self.matrix.present.all[self._slots]])
+        # Only what is live: a graph is built of that, and cannot find what was retired before.
+        slots = np.sort(self._slots[self.matrix.live.all[self._slots]])
         deep = min(DEEP, len(self.index) // 32)
         want = next(self._wants(deep, 1.0), 0)
         chance = np.random.default_rng(0)

@@ -299,7 +299,10 @@ class Matrix:
 
         Exact among fewer than `signs.MANY`; of those that are nearest among more, about one in a hundred is missed.
         """
-        slots = self.signs.likely(asked, slots, limit)
+        likely = self.signs.likely(asked, slots, limit)
+        # Of long texts, all that is likely may be parts of a few.
+        if likely is slots or not self._divided or len(np.unique(self.owners.all[likely])) >= limit:
+            slots = likely
         if len(slots) > max(FEW, 2 * limit):
             slots = slots[self.worth_a_look(asked, slots, limit)]
         return self.ranked(asked, slots, limit)

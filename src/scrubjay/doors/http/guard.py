@@ -76,7 +76,7 @@ class Guard:
             if answering or not scope["app"].state.leaving.is_set():
                 raise
             log.warning("request was cut short: the service stops", method=request.method, path=request.url.path)
-            await problem_of(_cut_short(), request.url.path)(scope, receive, send)
+            await problem_of(_cut_short(request, self._seconds), request.url.path)(scope, receive, send)
         except Exception as error:
             if isinstance(error, TimeoutError) and deadline.expired() and not answering:
                 log.warning("request took too long", method=request.method, path=request.url.path)
@@ -94,10 +94,12 @@ class Guard:
             await failure(scope, receive, send)
 
 
-def _cut_short() -> Unavailable:
+def _cut_short(request: Request, seconds: float) -> Unavailable:
+    # Nobody knows how much was done, so nothing lets go of the name before its time is over.
+    held = f", and its Idempotency-Key may be held for up to {HEAVY * seconds:g} seconds"
     return Unavailable(
         "the service is being stopped, and this request was not done in time: send it again in a moment. What of it "
-        "was stored already is kept"
+        f"was stored already is kept{held if 'idempotency-key' in request.headers else ''}"
     )
 
 

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from typing import Any, Final, cast
 from uuid import UUID
 
-from scrubjay.errors import InvalidInput
+from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.memories.learning.posterior import confidence
 from scrubjay.model import Json, Memory, Scope
 from scrubjay.model.patterns import PATTERN_KIND, Indicator, PatternType, TaskPattern
@@ -172,11 +172,14 @@ def learned_anew(draft: Memory, known: Known) -> Decision:
 
 
 def judged(draft: Memory, known: Known, *, helpful: bool, weight: float) -> Decision:
-    """Decide on feedback: a new version of the pattern that is there, whatever the draft was made from."""
+    """Decide on feedback: a new version of the pattern that is there, whatever the draft was made from.
+
+    Raises NotFound when it was closed since it was looked up.
+    """
     old = _current(known)
     if old is None:
-        # Closed since it was looked up: there is nothing to judge any more.
-        return Decision(outcome="unchanged", memory=draft)
+        pattern = (draft.key or "").removeprefix(KEY)
+        raise NotFound(f"there is no pattern {pattern} in {draft.scope} any more: it was closed meanwhile")
     # What was heard before has faded until now, and goes on fading from here together with what is heard now.
     heard = _freshness(cast("str | None", old.data.get("judged_at")), draft.created_at)
     counts = {name: heard * cast("float", old.data[name]) for name in ("helpful", "unhelpful")}
