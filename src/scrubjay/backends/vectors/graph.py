@@ -105,7 +105,7 @@ class Graph:
         return len(self._newer) + len(self.matrix) - self._start > STALE * max(len(self.index), 1)
 
     def try_out(self) -> float:
-        """Learn whether it is reliable; returns what part of the nearest it found. Takes `TRIED` searches without it."""
+        """Learn whether it is reliable; returns what part of the nearest it found. Takes `TRIED` other searches."""
         # Only what is live: a graph is built of that, and cannot find what was retired before.
         slots = np.sort(self._slots[self.matrix.live.all[self._slots]])
         deep = min(DEEP, len(self.index) // 32)
