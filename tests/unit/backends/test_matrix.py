@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from scrubjay.backends.growing import Growing
 from scrubjay.backends.sql.types import microseconds
 from scrubjay.backends.vectors.coded import question
-from scrubjay.backends.vectors.matrix import Growing, Matrix, Row
+from scrubjay.backends.vectors.matrix import Matrix, Row
 from scrubjay.errors import InvalidInput
 from scrubjay.model import Filter, Scope, new_id
 from scrubjay.testing import NOW

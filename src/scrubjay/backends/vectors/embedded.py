@@ -11,6 +11,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
+from scrubjay.backends.roll import Slots
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.schema import vectors
 from scrubjay.backends.sql.types import microseconds
@@ -18,7 +19,7 @@ from scrubjay.backends.vectors import feeds, rows
 from scrubjay.backends.vectors.builder import Builder
 from scrubjay.backends.vectors.coded import Question, question
 from scrubjay.backends.vectors.graph import LEAST_SHARE, Graph
-from scrubjay.backends.vectors.matrix import Matrix, Slots
+from scrubjay.backends.vectors.matrix import Matrix
 from scrubjay.backends.vectors.partition import Partition
 from scrubjay.backends.vectors.snapshots import Snapshots
 from scrubjay.backends.vectors.unloaded import NARROW, NARROW_MEANWHILE, Loader, loaded, of_graph, of_scope, taken_in

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from scrubjay.backends.roll import Slots
 from scrubjay.backends.vectors.coded import Question, question
-from scrubjay.backends.vectors.matrix import Matrix, Slots
+from scrubjay.backends.vectors.matrix import Matrix
 from scrubjay.model import Filter
 
 if TYPE_CHECKING:

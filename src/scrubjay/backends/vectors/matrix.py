@@ -16,18 +16,14 @@ import numpy as np
 import simsimd
 from numpy.typing import NDArray
 
+from scrubjay.backends.growing import Growing
+from scrubjay.backends.roll import Roll, Slots, heap_tops
 from scrubjay.backends.sql.types import id_from
 from scrubjay.backends.vectors.coded import Question, quantized
-from scrubjay.backends.vectors.growing import Growing
 from scrubjay.backends.vectors.signs import Signs
 from scrubjay.errors import InvalidInput
-from scrubjay.model import PLACE_NAMES, Filter
+from scrubjay.model import PLACE_NAMES
 from scrubjay.ports import Match
-
-Slots = NDArray[np.intp]
-
-ALWAYS: Final = np.iinfo(np.int64).max
-"""Stands for an open end of validity, in microseconds."""
 
 FEW: Final = 48
 """So few rows are scored from their half floats at once: a scan before would not pay."""
@@ -35,15 +31,7 @@ FEW: Final = 48
 GATHERED: Final = 0.4
 """Below this share, copying the rows that a filter keeps is quicker than scanning those that it drops."""
 
-SAMPLE: Final = 1_000
-"""How many rows are looked at to estimate what a filter keeps."""
-
-PLACES_ASKED: Final = 64
-REMEMBERED: Final = 0.1
-"""For so many places it is remembered which rows are there, if those are no more than this part of all."""
-
 _SESSION: Final = PLACE_NAMES.index("session")
-_NO_SLOTS: Final = np.empty(0, dtype=np.intp)
 
 DIGITS: Final = 7
 """Scores are rounded to this, so that equal vectors have equal scores in whatever order a sum was taken."""
@@ -65,14 +53,15 @@ class Row(NamedTuple):
     vector: bytes | None
 
 
-class Matrix:
-    """Rows of vectors with what a search filters by. Appended to; a row that is replaced or gone is dead, not reused.
+class Matrix(Roll):
+    """A roll with the vectors of its rows.
 
     Not safe for threads, with one exception: `nearest` works on rows that were chosen before, and may run while
     others append.
     """
 
     def __init__(self, dimensions: int, *, room: int = 0) -> None:
+        super().__init__(room=room)
         self.dimensions = dimensions
         self.codes = Growing(np.int8, dimensions, room=room)
         self.halves = Growing(np.float16, dimensions, room=room)
@@ -83,33 +72,15 @@ class Matrix:
         self.ids = Growing(np.uint8, 16, room=room)
         self.owners = Growing(np.int64, room=room)
         self.spans = Growing(np.int32, 2, room=room)
-        self.scopes = Growing(np.int64, room=room)
-        self.kinds = Growing(np.int64, room=room)
-        self.live = Growing(np.bool_, room=room)
-        self.present = Growing(np.bool_, room=room)
-        self.since = Growing(np.int64, room=room)
-        self.until = Growing(np.int64, room=room)
         self.signs = Signs(dimensions)
-        self.dead = 0
         self._slots: dict[bytes, tuple[int, ...]] = {}
-        self._kind_codes: dict[str, int] = {}
-        self._name_codes: dict[str, int] = {"": 0}
-        self._scope_codes: dict[int, int] = {}
-        self._places = Growing(np.int32, 5)
-        self._places_asked: dict[tuple[str, tuple[str | None, ...]], tuple[int, Slots]] = {}
         self._divided = False
         self._missed = 0.0
-        self._newest_since = -ALWAYS
-        self._soonest_until = ALWAYS
-
-    def __len__(self) -> int:
-        return len(self.live.all)
 
     @property
     def size(self) -> int:
         """The bytes it takes, with an estimate for the ids."""
-        columns = (column.size for column in vars(self).values() if isinstance(column, Growing))
-        return sum(columns) + self.signs.size + 200 * len(self._slots)
+        return super().size + self.signs.size + 200 * len(self._slots)
 
     def check_dimensions(self, dimensions: int) -> None:
         """Refuse a vector of another size."""
@@ -118,19 +89,6 @@ class Matrix:
                 f"vectors of {dimensions} and of {self.dimensions} dimensions cannot be compared: ask with the model "
                 "that made this generation"
             )
-
-    def unknown_scopes(self, chunk: Iterable[Sequence[Any]]) -> list[int]:
-        """The scope numbers in these rows whose names have not been told yet."""
-        return list({row[5] for row in chunk} - self._scope_codes.keys())
-
-    def know_scopes(self, names: Iterable[tuple[int, tuple[str, ...]]]) -> None:
-        """Learn what scope numbers stand for: user, project, agent, session and workflow, empty where open."""
-        codes = self._name_codes
-        told = list(names)
-        for number, _ in told:
-            self._scope_codes[number] = len(self._scope_codes)
-        if told:
-            self._places.extend([[codes.setdefault(name, len(codes)) for name in place] for _, place in told])
 
     def absorb(self, chunk: Sequence[Sequence[Any]], *, since: int) -> None:
         """Take in rows shaped like `Row`. What was held of these memories before slot `since` is replaced by them.
@@ -143,22 +101,13 @@ class Matrix:
         if not columns:
             return
         rows, changes, ids, starts, stops, scopes, kinds, live, begins, ends, blobs = columns
-        # `live` comes last: a thread that looks at as many rows as it has finds all of each.
         self._append_vectors(blobs)
         self.rows.extend(rows)
         self.changes.extend(changes)
         self.ids.extend(np.frombuffer(b"".join(ids), dtype=np.uint8).reshape(-1, 16))
         self.owners.extend(self._owned(ids))
         self.spans.extend(np.array((starts, stops)).T)
-        self.scopes.extend([self._scope_codes[number] for number in scopes])
-        codes = self._kind_codes
-        self.kinds.extend([codes.setdefault(kind, len(codes)) for kind in kinds])
-        self.since.extend(begins)
-        self.until.extend([ALWAYS if end is None else end for end in ends])
-        self._newest_since = max(self._newest_since, *begins)
-        self._soonest_until = min(self._soonest_until, *self.until.all[-len(rows) :].tolist())
-        self.present.extend(np.ones(len(rows), dtype=np.bool_))
-        self.live.extend(live)
+        self.enter(scopes, kinds, live, begins, ends)
 
     def _append_vectors(self, blobs: Sequence[bytes]) -> None:
         joined = b"".join(blobs)
@@ -205,9 +154,7 @@ class Matrix:
                 self._slots.pop(memory)
                 if kept:
                     self._slots[memory] = kept
-        self.live.all[gone] = False
-        self.present.all[gone] = False
-        self.dead += len(gone)
+        self.bury(gone)
 
     def compacted(self) -> "Matrix":
         """A copy without the dead rows."""
@@ -230,69 +177,6 @@ class Matrix:
         slots = self._slots
         found = [slot for memory in dict.fromkeys(ids) for slot in slots.get(memory.bytes, ())]
         return np.sort(np.array(found, dtype=np.intp))
-
-    def chosen(self, filter: Filter, *, now: int | None) -> Slots:
-        """The slots that scope and kinds admit and, unless `now` is None, that are live and hold at that time."""
-        places = self._placed(filter)
-        if places is None:
-            return np.flatnonzero(self.admits(filter, slice(None), now=now))
-        return places[self.admits(filter, places, now=now, placed=True)]
-
-    def _placed(self, filter: Filter) -> Slots | None:
-        """The slots whose scope the filter admits; None when it names no place. Who asks again pays for new rows only.
-
-        A slot never changes its scope, so what was found stays so.
-        """
-        names = filter.scope.names()
-        if not any(names):
-            return None
-        key, many = (filter.reach, names), len(self)
-        known, slots = self._places_asked.pop(key, (0, _NO_SLOTS))
-        if known < many:
-            admitted = self._admitted_places(filter)
-            if admitted is not None:
-                newer = np.flatnonzero(admitted.take(self.scopes.all[known:many])) + known
-                slots = np.concatenate((slots, newer)) if known else newer
-        if len(slots) <= REMEMBERED * many:
-            while len(self._places_asked) >= PLACES_ASKED:
-                self._places_asked.pop(next(iter(self._places_asked)))
-            self._places_asked[key] = (many, slots)
-        return slots
-
-    def admits(
-        self, filter: Filter, slots: Slots | slice, *, now: int | None, placed: bool = False
-    ) -> NDArray[np.bool_]:
-        """Whether each of these slots is admitted, as in `chosen`; with `placed`, their scopes are known to be."""
-        admitted = (self.present if now is None else self.live).all[slots]
-        places = None if placed else self._admitted_places(filter)
-        if places is not None:
-            admitted = admitted & places.take(self.scopes.all[slots])
-        if filter.kinds:
-            wanted = np.zeros(len(self._kind_codes), dtype=np.bool_)
-            wanted[[self._kind_codes[kind] for kind in filter.kinds if kind in self._kind_codes]] = True
-            admitted = admitted & wanted.take(self.kinds.all[slots])
-        if now is not None and now < self._newest_since:
-            admitted = admitted & (self.since.all[slots] <= now)
-        if now is not None and now >= self._soonest_until:
-            admitted = admitted & (self.until.all[slots] > now)
-        return admitted
-
-    def _admitted_places(self, filter: Filter) -> NDArray[np.bool_] | None:
-        """Which of the scopes the filter admits, by code; None for all."""
-        admitted = None
-        for place, name in zip(self._places.all.T, filter.scope.names(), strict=True):
-            if name is not None:
-                named = place == self._name_codes.get(name, -1)
-                if filter.reach == "sees":
-                    named |= place == 0
-                admitted = named if admitted is None else admitted & named
-        return admitted
-
-    def share(self, filter: Filter, *, now: int) -> float:
-        """About what part of all rows `chosen` would keep, by a sample."""
-        # Steps of an odd size around the rows: spread out, and in step with nothing that rows are likely to repeat.
-        sample = np.arange(SAMPLE) * 2_654_435_761 % len(self)
-        return float(self.admits(filter, sample, now=now).mean())
 
     def nearest(self, asked: Question, slots: Slots, limit: int) -> list[Match]:
         """The memories nearest to the question among these slots, best first, each once.
@@ -325,7 +209,7 @@ class Matrix:
 
     def _least(self, scores: NDArray[Any], slots: Slots, limit: int) -> float:
         """A score that rows of `limit` memories or more reach, as high as is cheap to find; -inf if there are fewer."""
-        tops = _heap_tops(scores, limit)
+        tops = heap_tops(scores, limit)
         take = limit
         while take < len(scores):
             if take >= len(tops):
@@ -359,9 +243,3 @@ class Matrix:
             parts = {match.id: match for match in reversed(matches)}
             matches = [match for match in matches if parts[match.id] is match][:limit]
         return matches
-
-
-def _heap_tops(scores: NDArray[Any], limit: int) -> NDArray[Any]:
-    """The best of each of many heaps of scores: the best of these are nearly the best of all, and quicker to find."""
-    heaps = len(scores) // 16
-    return scores if heaps < 16 * limit else scores[: heaps * 16].reshape(16, heaps).max(axis=0)

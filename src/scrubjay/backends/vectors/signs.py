@@ -10,8 +10,8 @@ import numpy as np
 import simsimd
 from numpy.typing import NDArray
 
+from scrubjay.backends.growing import Growing
 from scrubjay.backends.vectors.coded import Question
-from scrubjay.backends.vectors.growing import Growing
 
 MANY: Final = 200_000
 """Rows from which signs are kept and looked at. Fewer are compared as quickly by their bytes, and exactly."""

@@ -44,7 +44,7 @@ def taken_in(connection: Connection, matrix: Matrix, feed: Feed) -> Matrix:
     """The matrix after it has heard of these rows."""
     start = len(matrix)
     for chunk in feed:
-        matrix.know_scopes(feeds.names_of(connection, matrix.unknown_scopes(chunk)))
+        matrix.know_scopes(feeds.names_of(connection, matrix.unknown_scopes(row[5] for row in chunk)))
         matrix.absorb(chunk, since=start)
     return matrix
 
