@@ -1,4 +1,4 @@
-"""The embedded engine on SQLite and on PostgreSQL, alone, with a graph, and beside other processes on one database."""
+"""The embedded engine on SQLite and on PostgreSQL, loaded and not yet, and beside other processes on one database."""
 
 import asyncio
 import subprocess
@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.schema import metadata
 from scrubjay.backends.sql.schema import vectors as table
-from scrubjay.backends.vectors import embedded
+from scrubjay.backends.vectors import embedded, signs
 from scrubjay.backends.vectors.embedded import EmbeddedVectors
 from scrubjay.errors import InvalidInput
 from scrubjay.model import Filter
@@ -58,12 +58,16 @@ class TestOnSqliteWithLittleMemory(VectorsSuite):
         return opened(memory=0)
 
 
-class TestOnSqliteWithGraph(VectorsSuite):
-    """A graph is built at once; what it proposes is merged with what changed since."""
+class TestOnSqliteBeforeItIsLoaded(VectorsSuite):
+    """What signs say is likely to be near is read from the database, with what changed since they were kept."""
 
     @pytest.fixture
-    async def vectors(self, opened):
-        return Settled(opened(graph_from=200))
+    async def vectors(self, opened, monkeypatch):
+        monkeypatch.setattr(signs, "MANY", 1)
+        monkeypatch.setattr(signs, "LEAST_DIMENSIONS", 1)
+        monkeypatch.setattr(embedded, "NARROW", 0)
+        monkeypatch.setattr(embedded, "NARROW_MEANWHILE", 0)
+        return Unloaded(opened(), opened())
 
 
 class TestOnPostgresql(VectorsSuite):
@@ -76,28 +80,25 @@ class TestOnPostgresql(VectorsSuite):
         await database.shut()
 
 
-class Settled:
-    """An engine whose searches are made once to start a graph and once more when it is there."""
+class Unloaded:
+    """An engine that has forgotten everything before each search, beside one that has it in memory and keeps signs."""
 
-    def __init__(self, engine):
+    def __init__(self, engine, keeping):
         self._engine = engine
+        self._keeping = keeping
 
     def __getattr__(self, name):
         return getattr(self._engine, name)
 
     async def search(self, *given, **asked):
-        before = await self._engine.search(*given, **asked)
-        await settled(self._engine)
-        after = await self._engine.search(*given, **asked)
-        assert ids_of(after) == ids_of(before)
-        return after
-
-
-async def settled(engine):
-    """Wait until nothing is being built."""
-    async with asyncio.timeout(60):
-        while any(partition.building for partition in engine._partitions.values()):  # noqa: ASYNC110 -- a thread's flag
-            await asyncio.sleep(0.01)
+        wanted = await self._keeping.search(*given, **asked)
+        async with asyncio.timeout(60):
+            while self._keeping._aside._threads:  # noqa: ASYNC110 -- threads have nothing to await
+                await asyncio.sleep(0.005)
+        self._engine._partitions.clear()
+        found = await self._engine.search(*given, **asked)
+        assert found == wanted
+        return found
 
 
 async def found(engine, question, asked=HERE, **options):

@@ -1,6 +1,5 @@
 """An engine with a mirror keeps every promise of the engine, and the mirror keeps those of an exact one."""
 
-import sys
 
 import numpy as np
 import pytest
@@ -54,7 +53,7 @@ async def mirror(request, tmp_path):
     )
     database = Database(url)
     await migrate(database)
-    vectors = EmbeddedVectors(database, graph_from=sys.maxsize)
+    vectors = EmbeddedVectors(database)
     yield vectors
     await vectors.shut()
     await database.shut()

@@ -10,12 +10,12 @@ from packaging.requirements import Requirement
 
 HEAVY = set(
     """alembic detect_secrets fastapi httpx numpy onnxruntime psycopg pydantic pydantic_settings qdrant_client redis
-    rich simsimd sqlalchemy structlog tokenizers typer usearch wordllama""".split()  # noqa: SIM905 -- 19 strings read worse
+    rich simsimd sqlalchemy structlog tokenizers typer wordllama""".split()  # noqa: SIM905 -- 18 strings read worse
 )
 UNUSED = set(
     """alembic http.client onnxruntime psycopg redis rich scrubjay.jobs.consolidate scrubjay.memories.agents
     scrubjay.memories.facts scrubjay.memories.patterns scrubjay.memories.tasks scrubjay.memories.workspace.verbs
-    scrubjay.wiring.installation sqlalchemy.dialects.postgresql structlog tokenizers typer usearch""".split()  # noqa: SIM905 -- read worse as strings
+    scrubjay.wiring.installation sqlalchemy.dialects.postgresql structlog tokenizers typer""".split()  # noqa: SIM905 -- read worse as strings
 )
 """Of these, an embedded store that is opened and asked needs none."""
 NEVER = {"torch", "tensorflow", "jax", "transformers", "sentence-transformers"}

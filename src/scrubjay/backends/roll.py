@@ -18,9 +18,6 @@ PLACES_ASKED: Final = 64
 REMEMBERED: Final = 0.1
 """For so many places it is remembered which rows are there, if those are no more than this part of all."""
 
-SAMPLE: Final = 1_000
-"""How many rows are looked at to estimate what a filter keeps."""
-
 _NO_SLOTS: Final = np.empty(0, dtype=np.intp)
 
 
@@ -160,12 +157,6 @@ class Roll:
                     named |= place == 0
                 admitted = named if admitted is None else admitted & named
         return admitted
-
-    def share(self, filter: Filter, *, now: int) -> float:
-        """About what part of all rows `chosen` would keep, by a sample."""
-        # Steps of an odd size around the rows: spread out, and in step with nothing that rows are likely to repeat.
-        sample = np.arange(SAMPLE) * 2_654_435_761 % len(self)
-        return float(self.admits(filter, sample, now=now).mean())
 
 
 def heap_tops(scores: NDArray[Any], limit: int) -> NDArray[Any]:

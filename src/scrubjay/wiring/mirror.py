@@ -1,6 +1,5 @@
 """Which vector engines have a mirror in the record store, and what it is."""
 
-import sys
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -17,8 +16,7 @@ def mirrored(vectors: Vectors, url: str, database: "Database", choice: str) -> V
     from scrubjay.backends.vectors.embedded import EmbeddedVectors
     from scrubjay.backends.vectors.mirrored import MirroredVectors
 
-    # No graph: what the mirror answers is exact, and nothing is built for a search that is hardly ever made.
-    return MirroredVectors(vectors, EmbeddedVectors(database, graph_from=sys.maxsize))
+    return MirroredVectors(vectors, EmbeddedVectors(database))
 
 
 def is_mirrored(url: str, choice: str) -> bool:

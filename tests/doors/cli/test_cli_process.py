@@ -26,7 +26,6 @@ HEAVY = {
     "sqlalchemy",
     "structlog",
     "tokenizers",
-    "usearch",
 }
 
 

@@ -199,14 +199,6 @@ def test_rows_chosen_before_can_be_scored_after_others_came():
     assert [match.id for match in found] == ids_of(by_hand(rows, vector, 10))
 
 
-def test_the_share_that_a_filter_keeps_is_estimated():
-    rows = [a_row(np.eye(8)[0], kind="rule" if place % 4 == 0 else "note") for place in range(4_000)]
-    matrix = a_matrix(rows, dimensions=8)
-    assert matrix.share(Filter(scope=Scope(), kinds=("rule",)), now=AT) == pytest.approx(0.25, abs=0.05)
-    assert matrix.share(ALL, now=AT) == 1
-    assert matrix.share(Filter(scope=Scope(), kinds=("skill",)), now=AT) == 0
-
-
 names = st.sampled_from([None, "a", "b"])
 moments = st.integers(-2, 2)
 places = st.builds(Scope, user=names, project=names, agent=names, session=names, workflow=names)

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import copy_context
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -19,8 +19,10 @@ from sqlalchemy.exc import DBAPIError
 from scrubjay.backends.breaker import Breaker
 from scrubjay.backends.sql.engines import STATEMENT_SECONDS, connect_seconds, parsed, postgresql_engine, sqlite_engine
 from scrubjay.backends.sql.faults import Raced, translated
+from scrubjay.backends.sql.forks import FORKS
 from scrubjay.backends.sql.readers import Readers
 from scrubjay.backends.sql.scribe import TRIES, Scribe
+from scrubjay.backends.sql.waiting import Later
 from scrubjay.backends.sql.watch import NoAnswer, Watch
 from scrubjay.errors import Closed, StoreUnavailable, Unavailable
 from scrubjay.model import StoreHealth
@@ -57,11 +59,13 @@ class Database:
         self._watch: Watch | None = None
         self._breaker: Breaker | None = None
         if self.dialect == "sqlite":
+            FORKS.open(self)
             self._engine = sqlite_engine(self.url, synchronous="FULL")
             self._reading = self._glancing = self._engine
             self._scribe: Scribe | None = Scribe(self._engine, name=self.name)
             self._readers: Readers | None = Readers(self._engine, name=self.name)
             self._threads = ThreadPoolExecutor(1, "scrubjay-sql")
+            self._at_work: AbstractContextManager[None] = FORKS
         else:
             self._engine = postgresql_engine(self.url, statement_seconds)
             # The same connections, but a transaction sees nothing that was committed after its first look.
@@ -72,8 +76,10 @@ class Database:
             # One failure is enough: it has been tried again already, or has taken long.
             self._breaker = Breaker(self.name, failures=1, pause=PAUSE, most_pause=MOST_PAUSE, is_outage=_is_outage)
             self._scribe = self._readers = None
+            self._at_work = nullcontext()
             self._threads = ThreadPoolExecutor(8, "scrubjay-sql")
         self._shut = False
+        self._at_close: list[Callable[[], None]] = []
         self._process = os.getpid()
         self._held = threading.local()
 
@@ -100,11 +106,18 @@ class Database:
         await self._run(self._reading, ask, immediate=False, doubt=PING_SECONDS)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
-        """Run a function that only reads, on one snapshot."""
+        """Run a function that only reads, on one snapshot; when it raises Later, once more when it may."""
         held: Connection | None = getattr(self._held, "connection", None)
         if held is not None:
             with translated(self.name):
                 return work(held)
+        while True:
+            try:
+                return await self._read(work)
+            except Later as later:
+                await asyncio.wrap_future(later.event)
+
+    async def _read(self, work: Callable[[Connection], T]) -> T:
         if self._readers is None:
             return await self._run(self._reading, work, immediate=False)
         self._check_open()
@@ -198,6 +211,10 @@ class Database:
         if self._scribe is not None:
             await self._scribe.empty_log()
 
+    def at_close(self, stop: Callable[[], None]) -> None:
+        """Call this before the connections are closed: it lets go of what was taken, and waits until it has."""
+        self._at_close.append(stop)
+
     async def shut(self) -> None:
         """Finish what runs, then close every connection. Safe to call twice."""
         if self._shut or self._is_elsewhere:
@@ -209,6 +226,13 @@ class Database:
             with suppress(StoreUnavailable):
                 await self._watch.over(asyncio.shield(closing))
         await closing
+
+    def let_go(self) -> None:
+        """Close the connections to a file, in a new process that inherited them: here nobody can use them."""
+        if self._scribe is not None and self._readers is not None:
+            self._scribe.let_go()
+            self._readers.let_go()
+            self._engine.dispose()
 
     def _check_open(self) -> None:
         if self._shut:
@@ -222,6 +246,8 @@ class Database:
         return os.getpid() != self._process
 
     def _close(self) -> None:
+        for stop in self._at_close:
+            stop()
         if self._scribe is not None:
             self._scribe.shut()
         if self._readers is not None:
@@ -270,7 +296,7 @@ class Database:
         while races < TRIES:
             committing = False
             try:
-                with translated(self.name), (engine or self._engine).connect() as connection:
+                with self._at_work, translated(self.name), (engine or self._engine).connect() as connection:
                     connection.execution_options(scrubjay_immediate=immediate)
                     with connection.begin():
                         answer = work(connection)

@@ -16,6 +16,8 @@ _REMEDIES: Final = {
     "postgresql": "Check that the server runs and that SCRUBJAY_RECORDS is right",
     "57014": "Ask for less at once, or try again when the server is less busy",  # statement timeout
     "55P03": "Another session holds it; try again",  # lock timeout
+    "SQLITE_BUSY": "Another process has been writing to it for long; try again",
+    "SQLITE_FULL": "Make room on its disk, then try again",
 }
 
 
@@ -53,7 +55,7 @@ class translated:  # noqa: N801 -- reads as what it does, and a function that yi
 
 def _ours(name: str, error: BaseException | None, *, is_outage: bool, is_clash: bool) -> Exception | None:
     """What a driver's error means; None when it means a mistake of ours."""
-    code = getattr(error, "sqlstate", None)
+    code = getattr(error, "sqlstate", None) or getattr(error, "sqlite_errorname", None)
     if code in _RACES or (is_clash and "UNIQUE" in str(error)):
         return Raced()
     message = str(error).strip().partition("\n")[0]

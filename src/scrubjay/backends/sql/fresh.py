@@ -27,7 +27,7 @@ from scrubjay.errors import Conflict, StoreDamaged
 _VECTORS: Final = re.compile(r"vectors_g\d+")
 """The tables in which pgvector keeps a generation."""
 
-_BESIDE: Final = ("-wal", "-shm", ".graph")
+_BESIDE: Final = ("-wal", "-shm", ".signs")
 """What lies beside a SQLite file and belongs to it."""
 
 

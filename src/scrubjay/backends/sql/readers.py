@@ -15,6 +15,7 @@ from sqlalchemy.exc import DBAPIError
 
 from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.faults import translated
+from scrubjay.backends.sql.forks import FORKS
 from scrubjay.backends.sql.waiting import Waiting
 from scrubjay.errors import Closed
 
@@ -54,7 +55,7 @@ class Readers:
     def _serve(self) -> None:
         while (asked := self._asked.get()) is not None:
             if not asked.future.done():  # Otherwise whoever asked has been cancelled.
-                with asked:
+                with FORKS, asked:
                     asked.answer = self._read(asked.work)
             with self._lock:
                 self._unanswered -= 1
@@ -103,3 +104,10 @@ class Readers:
             thread.join()
         while self._idle:
             self._idle.pop().close()
+
+    def let_go(self) -> None:
+        """Close every connection, in a new process that inherited them."""
+        while self._idle:
+            connection = self._idle.pop()
+            connection.invalidate()
+            connection.close()

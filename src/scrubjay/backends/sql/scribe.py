@@ -22,6 +22,7 @@ from sqlalchemy.exc import DBAPIError
 
 from scrubjay.backends.sql.driver import MAY_UNDO, driver_of
 from scrubjay.backends.sql.faults import Raced, translated
+from scrubjay.backends.sql.forks import FORKS
 from scrubjay.backends.sql.orders import Company, Order
 from scrubjay.backends.sql.waiting import settle
 from scrubjay.errors import Closed, StoreUnavailable
@@ -96,10 +97,17 @@ class Scribe:
         if self._thread is not None:
             self._thread.join()
 
+    def let_go(self) -> None:
+        """Close the connection, in a new process that inherited it."""
+        if self._connection is not None and not self._connection.closed:
+            self._connection.invalidate()
+            self._connection.close()
+
     def _serve(self) -> None:
         while (order := self._left_over.popleft() if self._left_over else self._orders.get()) is not None:
             if order.is_wanted:
-                settle([waited for written in self._written(order) for waited in written.told()])
+                with FORKS:
+                    settle([waited for written in self._written(order) for waited in written.told()])
         if self._connection is not None:
             self._connection.close()
 

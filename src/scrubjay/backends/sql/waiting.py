@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from itertools import groupby
 from operator import attrgetter
@@ -9,6 +10,17 @@ from types import TracebackType
 from typing import Any
 
 from sqlalchemy import Connection
+
+
+class Later(Exception):
+    """Raised by a read that cannot be made before something has happened: then it is made again, from its beginning.
+
+    So whoever waits keeps no thread from others. `event` may end with why it did not happen.
+    """
+
+    def __init__(self, event: Future[None]) -> None:
+        super().__init__("this read has to wait")
+        self.event = event
 
 
 class Attempt:

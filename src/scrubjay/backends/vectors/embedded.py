@@ -1,6 +1,7 @@
 """The embedded vector engine: vectors are rows of the record database, searched in this process."""
 
 import asyncio
+import shutil
 from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import datetime
@@ -11,27 +12,24 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from scrubjay.backends.roll import Slots
+from scrubjay.backends.aside import Aside
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.schema import vectors
 from scrubjay.backends.sql.types import microseconds
-from scrubjay.backends.vectors import feeds, rows
-from scrubjay.backends.vectors.builder import Builder
+from scrubjay.backends.sql.waiting import Later
+from scrubjay.backends.vectors import feeds, rows, signs
 from scrubjay.backends.vectors.coded import Question, question
-from scrubjay.backends.vectors.graph import LEAST_SHARE, Graph
+from scrubjay.backends.vectors.keeper import Keeper
+from scrubjay.backends.vectors.kept import Files
 from scrubjay.backends.vectors.matrix import Matrix
 from scrubjay.backends.vectors.partition import Partition
-from scrubjay.backends.vectors.snapshots import Snapshots
-from scrubjay.backends.vectors.unloaded import NARROW, NARROW_MEANWHILE, Loader, loaded, of_graph, of_scope, taken_in
+from scrubjay.backends.vectors.unloaded import NARROW, NARROW_MEANWHILE, Loader, loaded, of_scope, of_signs, taken_in
 from scrubjay.logs import logger
 from scrubjay.model import Filter, Scope
 from scrubjay.ports import Entry, Match
 
 if TYPE_CHECKING:
     from scrubjay.ports import Matrix as Numbers
-
-GRAPH_FROM: Final = 200_000
-"""From here on a search takes several milliseconds without a graph. A tenant is loaded aside: that takes long."""
 
 MEMORY: Final = 2 << 30
 """How many bytes the copies in memory may take by default."""
@@ -45,29 +43,23 @@ class EmbeddedVectors:
     Any number of processes may use one database: each search first asks whether anything changed, which is one tiny
     query, and takes in what did. `memory` bounds the copies; the tenant that was not searched for longest goes first.
 
-    Search is exact up to `signs.MANY` admitted rows. For a tenant with `graph_from` rows or more, a graph is built in
-    the background and then answers searches that admit much of it, if it finds what is near; it is kept in `folder`,
-    by default beside a SQLite file and nowhere for PostgreSQL.
+    Search is exact up to `signs.MANY` admitted rows. The signs of a tenant with more are kept in `folder`, so that a
+    new process answers before it has loaded them: by default beside a SQLite file, and nowhere for PostgreSQL.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        *,
-        folder: Path | None = None,
-        graph_from: int = GRAPH_FROM,
-        memory: int = MEMORY,
-    ) -> None:
+    def __init__(self, database: Database, *, folder: Path | None = None, memory: int = MEMORY) -> None:
         self._database = database
-        self._graph_from = graph_from
         self._memory = memory
         self._partitions: OrderedDict[tuple[int, str], Partition] = OrderedDict()
         self._lock = Lock()
+        self._aside = Aside()
         path = database.path
         if folder is None and path is not None:
-            folder = path.with_name(f"{path.name}.graph")
-        self._builder = Builder(database, Snapshots(folder) if folder else None)
-        self._loader = Loader(database, self._make_room)
+            folder = path.with_name(f"{path.name}.signs")
+            # Graphs, which were kept before signs were, are of no use any more, and hold what may have been removed.
+            shutil.rmtree(path.with_name(f"{path.name}.graph"), ignore_errors=True)
+        self._keeper = Keeper(database, Files(folder), self._aside) if folder else None
+        self._loader = Loader(database, self._aside, self._make_room)
 
     async def upsert(self, generation: int, entries: Sequence[Entry]) -> None:
         """Store the entries in this generation; an entry whose id is there replaces it whole."""
@@ -83,7 +75,8 @@ class EmbeddedVectors:
         """Delete these from every generation, for good."""
         if ids:
             tenants = await self._database.note(lambda connection: rows.bury(connection, ids))
-            await asyncio.to_thread(self._builder.forget, tenants=tenants)
+            if self._keeper is not None:
+                await asyncio.to_thread(self._keeper.forget, tenants=tenants)
 
     async def search(
         self,
@@ -125,12 +118,12 @@ class EmbeddedVectors:
     async def drop(self, generation: int) -> None:
         """Delete a whole generation."""
         await self._database.note(lambda connection: rows.sweep(connection, vectors.c.generation == generation))
-        await asyncio.to_thread(self._builder.forget, generation=generation)
+        if self._keeper is not None:
+            await asyncio.to_thread(self._keeper.forget, generation=generation)
 
     async def shut(self) -> None:
-        """Stop building, and let go of what is held in memory. The database is its owner's to close."""
-        await asyncio.to_thread(self._loader.shut)
-        await asyncio.to_thread(self._builder.shut)
+        """Stop loading, and let go of what is held in memory. The database is its owner's to close."""
+        await asyncio.to_thread(self._aside.shut)
         with self._lock:
             self._partitions.clear()
 
@@ -153,37 +146,10 @@ class EmbeddedVectors:
                 slots = matrix.slots_of(among)
                 slots = slots[matrix.admits(filter, slots, now=None)]
             else:
-                proposed = self._proposed(connection, partition, matrix, asked, filter, now=now, limit=limit)
-                slots = matrix.chosen(filter, now=now) if proposed is None else proposed
+                slots = matrix.chosen(filter, now=now)
+            if self._keeper is not None and matrix is partition.matrix and len(matrix.signs.all):
+                self._keeper.look(connection, partition, matrix)
         return matrix.nearest(asked, slots, limit)
-
-    def _proposed(
-        self,
-        connection: Connection,
-        partition: Partition,
-        matrix: Matrix,
-        asked: Question,
-        filter: Filter,
-        *,
-        now: int,
-        limit: int,
-    ) -> Slots | None:
-        """What the graph says is worth a look; None when all that the filter admits is."""
-        if partition.matrix is not matrix or len(matrix) - matrix.dead < self._graph_from:
-            return None
-        if not partition.building and (partition.graph is None or partition.graph.stale):
-            self._builder.start(connection, partition)
-        if partition.graph is None:
-            return None
-        if partition.graph.matrix is not matrix:
-            graph = partition.graph
-            partition.graph = Graph(graph.index, matrix, graph.change, is_reliable=graph.is_reliable)
-        if not partition.graph.is_reliable:
-            return None
-        share = matrix.share(filter, now=now)
-        if share < LEAST_SHARE:
-            return None
-        return partition.graph.propose(asked, filter, now=now, limit=limit, share=share)
 
     def _partition(self, generation: int, tenant: str) -> Partition:
         key = (generation, tenant)
@@ -209,10 +175,16 @@ class EmbeddedVectors:
         change, epoch = rows.state(connection)
         matrix, dimensions = partition.matrix, len(asked.exact)
         if matrix is None or partition.epoch < epoch or (not len(matrix) and matrix.dimensions != dimensions):
-            few = self._few(connection, partition, asked, filter, epoch=epoch, now=now, limit=limit, among=among)
-            if few is not None:
-                return few
-            matrix = self._arrived(connection, partition, dimensions, change, epoch)
+            whole = Filter(scope=Scope(tenant=partition.tenant))
+            if feeds.crowd(connection, partition.generation, whole, most=NARROW + 1) > NARROW:
+                few = self._few(connection, partition, asked, filter, now=now, limit=limit, among=among)
+                if few is not None:
+                    return few
+                log.info("a search waits until the vectors of its tenant are loaded", tenant=partition.tenant)
+                raise Later(self._loader.start(partition, dimensions))
+            matrix = partition.matrix = loaded(connection, partition, dimensions)
+            partition.change, partition.epoch = change, epoch
+            self._make_room(partition)
         if partition.change < change:
             feed = feeds.changes(connection, partition.generation, partition.tenant, after=partition.change)
             taken_in(connection, matrix, feed)
@@ -229,18 +201,15 @@ class EmbeddedVectors:
         asked: Question,
         filter: Filter,
         *,
-        epoch: int,
         now: int,
         limit: int,
         among: Sequence[UUID] | None,
     ) -> Matrix | None:
-        """The few rows that can answer, when there are few and the tenant has many; None when it should be loaded."""
-        whole, dimensions = Filter(scope=Scope(tenant=partition.tenant)), len(asked.exact)
-        if feeds.crowd(connection, partition.generation, whole, most=NARROW + 1) <= NARROW:
-            return None
+        """The few rows that can answer, when few can; None when the tenant has to be loaded first."""
+        dimensions = len(asked.exact)
         if partition.is_large is None:
-            crowd = feeds.crowd(connection, partition.generation, whole, most=self._graph_from)
-            partition.is_large = crowd == self._graph_from
+            whole = Filter(scope=Scope(tenant=partition.tenant))
+            partition.is_large = feeds.crowd(connection, partition.generation, whole, most=signs.MANY) == signs.MANY
         if partition.patience == 0 and not partition.is_large:
             return None
         few: Matrix | None = None
@@ -248,31 +217,17 @@ class EmbeddedVectors:
         feed = of_scope(connection, partition, filter, among, most=most)
         if feed is not None:
             few = taken_in(connection, Matrix(dimensions), feed)
-        elif partition.is_large and among is None:
-            partition.kept = partition.kept or self._builder.kept(partition, dimensions=dimensions, epoch=epoch)
+        elif partition.is_large and among is None and self._keeper is not None:
+            if partition.kept is None:
+                change, epoch = rows.state(connection)
+                partition.kept = self._keeper.find(partition, dimensions=dimensions, change=change, epoch=epoch)
             if partition.kept is not None:
-                few = of_graph(connection, partition, partition.kept, asked, filter, now=now, limit=limit)
+                few = of_signs(connection, partition, partition.kept, asked, filter, now=now, limit=limit)
         if few is not None and partition.patience:
             partition.patience -= 1
         elif few is not None:
             self._loader.start(partition, dimensions)
         return few
-
-    def _arrived(
-        self, connection: Connection, partition: Partition, dimensions: int, change: int, epoch: int
-    ) -> Matrix:
-        """The matrix of a partition that has to be loaded now, by this search or by whoever is at it already."""
-        outdated = partition.matrix
-        while partition.loading:
-            partition.arrival.wait()
-        if partition.matrix is not None and partition.matrix is not outdated and partition.epoch >= epoch:
-            return partition.matrix
-        if partition.is_large:
-            log.info("a search waits until the vectors of its tenant are loaded", tenant=partition.tenant)
-        matrix = partition.matrix = loaded(connection, partition, dimensions)
-        partition.change, partition.epoch, partition.graph = change, epoch, None
-        self._make_room(partition)
-        return matrix
 
     def _make_room(self, newest: Partition) -> None:
         """Let go of the tenants that were not searched for longest, until the rest fits."""

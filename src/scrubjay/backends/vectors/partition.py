@@ -1,13 +1,12 @@
 """What a process holds in memory of one tenant's vectors."""
 
-from threading import Condition, Lock
-from typing import TYPE_CHECKING, Final
+import math
+from concurrent.futures import Future
+from threading import Lock
+from typing import Final
 
-from scrubjay.backends.vectors.graph import Graph
+from scrubjay.backends.vectors.kept import Kept
 from scrubjay.backends.vectors.matrix import Matrix
-
-if TYPE_CHECKING:
-    from usearch.index import Index
 
 PATIENCE: Final = 3
 """How many searches of a tenant are answered by reading a few rows before it is loaded after all."""
@@ -21,20 +20,19 @@ class Partition:
         self.tenant = tenant
         self.lock = Lock()
         self.matrix: Matrix | None = None
-        self.graph: Graph | None = None
-        self.building = False
         self.change = 0
         self.epoch = -1
         self.patience = PATIENCE
         self.is_large: bool | None = None
-        """Whether loading takes so long that it is done aside; None before anybody has looked."""
-        self.loading = False
-        self.arrival = Condition(self.lock)
-        """Told when loading has come to an end."""
-        self.kept: tuple[Index, int] | None = None
-        """A graph from its file with its change number, as long as there is no matrix to search in."""
+        """Whether loading takes so long that others answer meanwhile; None before anybody has looked."""
+        self.arrival: Future[None] | None = None
+        """Done when what is being loaded is there, or why it is not; None while nothing is being loaded."""
+        self.kept: Kept | None = None
+        """Signs from their file, as long as there is no matrix to search in."""
+        self.looked_at = -math.inf
+        """When it was last seen to that a file keeps its signs, in seconds of a clock that only goes forward."""
 
     @property
     def size(self) -> int:
         """The bytes it takes."""
-        return (self.matrix.size if self.matrix else 0) + (self.graph.size if self.graph else 0)
+        return self.matrix.size if self.matrix else 0

@@ -11,6 +11,7 @@ import simsimd
 from numpy.typing import NDArray
 
 from scrubjay.backends.growing import Growing
+from scrubjay.backends.roll import Slots
 from scrubjay.backends.vectors.coded import Question
 
 MANY: Final = 200_000
@@ -39,6 +40,11 @@ class Signs:
         self._are_telling = dimensions >= LEAST_DIMENSIONS
 
     @property
+    def all(self) -> NDArray[np.uint8]:
+        """Those of each row, eight to a byte."""
+        return self._rows.all
+
+    @property
     def size(self) -> int:
         """The bytes they take."""
         return self._rows.size
@@ -50,17 +56,36 @@ class Signs:
             # As whole numbers, half floats have the same signs, and are compared many times as fast.
             self._rows.extend(np.packbits(halves[known:].view(np.int16) > 0, axis=1))
 
-    def likely(self, asked: Question, slots: NDArray[np.intp], limit: int) -> NDArray[np.intp]:
+    def likely(self, asked: Question, slots: Slots, limit: int) -> Slots:
         """Those of very many slots that are likely to hold the nearest, several times as many; of fewer, all."""
-        rows = self._rows.all
-        wanted = max(LIKELY * limit, len(slots) // ONE_IN)
-        if len(slots) < MANY or not len(rows) or HEAP * wanted > len(slots):
+        if len(slots) < MANY or not len(self.all):
             return slots
-        counted = simsimd.cdist(asked.signs, rows, metric="hamming", dtype="bin8", out_dtype="float32")
-        apart: NDArray[np.float32] = np.asarray(counted)[0]
-        if len(slots) < len(apart):
-            apart = apart[slots]
-        heaps = len(apart) // HEAP
-        closest = apart[: heaps * HEAP].reshape(HEAP, heaps).min(axis=0)
-        likely: NDArray[np.intp] = slots[apart <= np.partition(closest, wanted - 1)[wanted - 1]]
-        return likely
+        return likely(asked, self.all, slots, LIKELY * limit)
+
+
+def likely(asked: Question, rows: NDArray[np.uint8], slots: Slots, many: int) -> Slots:
+    """So many of these slots or more: those whose rows have most signs in common with the question. Of few, all."""
+    wanted = max(many, len(slots) // ONE_IN)
+    if HEAP * wanted > len(slots):
+        return slots
+    counted = simsimd.cdist(asked.signs, rows, metric="hamming", dtype="bin8", out_dtype="float32")
+    apart: NDArray[np.float32] = np.asarray(counted)[0]
+    if len(slots) < len(apart):
+        apart = apart[slots]
+    heaps = len(apart) // HEAP
+    closest = apart[: heaps * HEAP].reshape(HEAP, heaps).min(axis=0)
+    left: Slots = slots[apart <= np.partition(closest, wanted - 1)[wanted - 1]]
+    return left
+
+
+def likeliest(asked: Question, rows: NDArray[np.uint8], slots: Slots, many: int) -> Slots:
+    """So many of these slots or a few more: those that have the question's signs where its numbers are large.
+
+    To find as much by merely counting signs, more than three times as many would have to be left.
+    """
+    if many >= len(slots):
+        return slots
+    signs = np.unpackbits(rows[slots], axis=1, count=len(asked.exact)).view(np.int8)
+    scores = np.asarray(simsimd.cdist(asked.coded.codes, signs, metric="dot", out_dtype="float32"))[0]
+    left: Slots = slots[scores >= np.partition(scores, len(scores) - many)[len(scores) - many]]
+    return left

@@ -1,40 +1,48 @@
 """Searches in a tenant that is not in memory: the few rows that can answer each, read from the database.
 
-A tenant that is quickly loaded is loaded by the search that needs it. A large one takes many seconds, so it is loaded
-aside, while searches are answered by the rows of their scope or by those that a kept graph proposes.
+A tenant is loaded aside. While a large one is, which takes many seconds, searches are answered by the rows of their
+scope, or by those that kept signs say are likely to be near.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
 from itertools import chain, takewhile
-from threading import Event, Thread, current_thread
-from typing import TYPE_CHECKING, Any, Final
+from threading import Event
+from typing import Any, Final
 from uuid import UUID
 
 import numpy as np
 from sqlalchemy import Connection
 
+from scrubjay.backends.aside import Aside
 from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.waiting import Attempt
 from scrubjay.backends.vectors import feeds, rows
 from scrubjay.backends.vectors.coded import Question
-from scrubjay.backends.vectors.graph import Graph
+from scrubjay.backends.vectors.kept import Kept
 from scrubjay.backends.vectors.matrix import Matrix
 from scrubjay.backends.vectors.partition import Partition
-from scrubjay.errors import Unavailable
+from scrubjay.errors import Closed
 from scrubjay.logs import logger
 from scrubjay.model import Filter, Scope
-
-if TYPE_CHECKING:
-    from usearch.index import Index
 
 NARROW: Final = 5_000
 """So many rows are read for one search and forgotten, rather than loading a tenant that is larger."""
 
 NARROW_MEANWHILE: Final = 50_000
-"""The same while a large tenant is loaded aside: it takes longer than a search should, and far less than loading."""
+"""The same while a large tenant is loaded: it takes longer than a search should, and far less than loading."""
+
+READ: Final = 10
+READ_AT_LEAST: Final = 500
+"""How many times as many rows as are wanted are read where signs are kept.
+
+Of the hundred nearest among 1,000,000, 98 % are among them where each row has a hundred near copies, and 99.5 % where
+none has: docs/decisions/0051-no-graph.md.
+"""
 
 WIDER: Final = 4
 ATTEMPTS: Final = 3
-"""How often a kept graph is asked for one search, and for how many times as many rows each time."""
+"""How often kept signs are asked for one search, and for how many times as many rows each time."""
 
 Feed = Iterator[Sequence[Any]]
 log = logger("vectors")
@@ -50,11 +58,16 @@ def taken_in(connection: Connection, matrix: Matrix, feed: Feed) -> Matrix:
 
 
 def loaded(connection: Connection, partition: Partition, dimensions: int, stop: Event | None = None) -> Matrix:
-    """All rows of a partition; some of them when told to stop before the end."""
+    """All rows of a partition; some of them when told to stop before the end. Of none, one for so many dimensions."""
     whole = Filter(scope=Scope(tenant=partition.tenant))
-    matrix = Matrix(dimensions, room=feeds.crowd(connection, partition.generation, whole))
+    room = feeds.crowd(connection, partition.generation, whole)
     feed = feeds.all_of(connection, partition.generation, whole)
-    return taken_in(connection, matrix, takewhile(lambda _: stop is None or not stop.is_set(), feed))
+    first = next(feed, None)
+    if first is None:
+        return Matrix(dimensions)
+    # Not what the question has: one of another size is refused, and those who wait for the same rows are not.
+    matrix = Matrix(len(first[0][-1]) // 2, room=room)
+    return taken_in(connection, matrix, takewhile(lambda _: stop is None or not stop.is_set(), chain([first], feed)))
 
 
 def of_scope(
@@ -69,84 +82,65 @@ def of_scope(
     return None
 
 
-def of_graph(
+def of_signs(
     connection: Connection,
     partition: Partition,
-    kept: "tuple[Index, int]",
+    kept: Kept,
     asked: Question,
     filter: Filter,
     *,
     now: int,
     limit: int,
 ) -> Matrix | None:
-    """What a kept graph proposes and what changed since, read from the database; None when that is not enough."""
-    index, change = kept
+    """What is likely to be near and what changed since, read from the database; None when that is not enough."""
     generation, tenant = partition.generation, partition.tenant
-    if feeds.changed(connection, generation, after=change, most=NARROW + 1) > NARROW:
+    if feeds.changed(connection, generation, after=kept.change, most=NARROW_MEANWHILE + 1) > NARROW_MEANWHILE:
         return None
-    want = 4 * limit + 64
+    many = max(READ * limit, READ_AT_LEAST)
     for _ in range(ATTEMPTS):
-        numbers = index.search(asked.coded.codes[0], want, threads=1).keys.tolist()
-        proposed = feeds.numbered(connection, filter, numbers, until=change)
-        newer = feeds.changes(connection, generation, tenant, after=change)
-        matrix = taken_in(connection, Matrix(len(asked.exact)), chain(proposed, newer))
+        likely = feeds.numbered(connection, filter, kept.likely(asked, many), until=kept.change)
+        newer = feeds.changes(connection, generation, tenant, after=kept.change)
+        matrix = taken_in(connection, Matrix(len(asked.exact)), chain(likely, newer))
         if len(np.unique(matrix.owners.all[matrix.chosen(filter, now=now)])) >= limit:
             return matrix
-        want *= WIDER
+        many *= WIDER
     return None
 
 
 class Loader:
-    """Loads large tenants on threads of its own."""
+    """Loads tenants on threads of its own."""
 
-    def __init__(self, database: Database, make_room: Callable[[Partition], None]) -> None:
+    def __init__(self, database: Database, aside: Aside, make_room: Callable[[Partition], None]) -> None:
         self._database = database
+        self._aside = aside
         self._make_room = make_room
-        self._stop = Event()
-        self._threads: set[Thread] = set()
 
-    def start(self, partition: Partition, dimensions: int) -> None:
-        """Begin to load this partition, if nobody does. The caller holds its lock."""
-        if partition.loading or self._stop.is_set():
-            return
-        thread = Thread(target=self._work, args=(partition, dimensions), name="scrubjay-load", daemon=True)
-        thread.start()
-        # Only now: had it not started, searches would wait for it for ever. It cannot end before the lock is free.
-        partition.loading = True
-        self._threads.add(thread)
+    def start(self, partition: Partition, dimensions: int) -> "Future[None]":
+        """Begin to load this partition, if nobody does; returns what is done when it is. The caller holds its lock."""
+        if partition.arrival is None:
+            arrival: Future[None] = Future()
+            arrival.set_running_or_notify_cancel()  # Who waits may give up, but not in the name of others.
+            self._aside.begin(lambda: self._load(partition, dimensions, arrival), name="scrubjay-load")
+            # Only now: had it not begun, others would wait for ever. It cannot end before the lock is free.
+            partition.arrival = arrival
+        return partition.arrival
 
-    def shut(self) -> None:
-        """Stop what is being loaded, and wait until it has stopped."""
-        self._stop.set()
-        for thread in list(self._threads):
-            thread.join()
-
-    def _work(self, partition: Partition, dimensions: int) -> None:
-        try:
-            change, epoch, matrix = self._database.transact(
-                None,
-                # The number comes first: what is committed after it may be heard of twice, and is not missed.
-                lambda connection: (*rows.state(connection), loaded(connection, partition, dimensions, self._stop)),
-                immediate=False,
-            )
-            if not self._stop.is_set():
-                _hand_over(partition, matrix, change, epoch)
-                self._make_room(partition)
-        except Unavailable as error:
-            log.warning("vectors not loaded", tenant=partition.tenant, error=str(error))
-        finally:
+    def _load(self, partition: Partition, dimensions: int, arrival: "Future[None]") -> None:
+        stop = self._aside.stop
+        # The number comes first: what is committed after it may be heard of twice, and is not missed.
+        attempt = Attempt(lambda read: (*rows.state(read), loaded(read, partition, dimensions, stop)))
+        with attempt:
+            change, epoch, matrix = self._database.transact(None, attempt.work, immediate=False)
+            if stop.is_set():
+                raise Closed
             with partition.lock:
-                partition.kept, partition.loading = None, False
-                partition.arrival.notify_all()
-            self._threads.discard(current_thread())
-
-
-def _hand_over(partition: Partition, matrix: Matrix, change: int, epoch: int) -> None:
-    kept = partition.kept
-    graph = Graph(kept[0], matrix, kept[1]) if kept is not None else None
-    if graph is not None:
-        graph.try_out()
-    with partition.lock:
-        if partition.epoch < epoch:
-            partition.matrix, partition.change, partition.epoch = matrix, change, epoch
-            partition.graph = graph
+                if partition.epoch < epoch or not partition.matrix:
+                    partition.matrix, partition.change, partition.epoch = matrix, change, epoch
+            self._make_room(partition)
+        with partition.lock:
+            partition.kept = partition.arrival = None
+        if attempt.error is None:
+            arrival.set_result(None)
+        else:
+            log.warning("vectors not loaded", tenant=partition.tenant, error=str(attempt.error))
+            arrival.set_exception(attempt.error)
