@@ -1,6 +1,7 @@
 """The SQL backend on SQLite and on a real PostgreSQL, against the contracts and against the reference."""
 
 import pytest
+from words_in_memory import HeldStore
 
 from scrubjay.backends.memory import MemoryStore
 from scrubjay.backends.sql.database import Database
@@ -108,6 +109,15 @@ class TestPostgresRecords(OnPostgres, RecordsSuite):
 
 class TestPostgresGenerations(OnPostgres, GenerationsSuite, KeepingSuite):
     pass
+
+
+class TestSqliteTextsInMemory(TextsSuite):
+    @pytest.fixture
+    async def store(self, tmp_path):
+        database = Database(f"sqlite:///{tmp_path}/scrubjay.db")
+        await migrate(database)
+        yield HeldStore(database)
+        await database.shut()
 
 
 class TestPostgresTexts(OnPostgres, TextsSuite):

@@ -35,7 +35,8 @@ def path_of(setup):
 
 
 def alike(seen):
-    """What has to be the same on any kind of store: two engines do not weigh words alike."""
+    """What has to be the same on any kind of store: two engines do not weigh words alike, nor does one before and after
+    it has read them into memory."""
     return {name: sorted(one for _, one in answer) if name[-1] == "hybrid" else answer for name, answer in seen.items()}
 
 
@@ -72,7 +73,7 @@ async def test_there_and_back_is_the_same(new_setup):
     assert alike(await told_by(server)) == alike(before)
     assert await contents(server.url) == everything
     again = await blocking(move_stores, source=server.url, target=back.url)
-    assert await told_by(back) == before
+    assert alike(await told_by(back)) == alike(before)
     assert await contents(back.url) == everything
     assert there.carried == again.carried
     assert there.carried.memories == len(everything[0])
@@ -93,7 +94,7 @@ async def test_there_and_back_by_pgvector_is_the_same(new_setup):
     there = await blocking(move_stores, source=old.url, target=server.url, target_vectors="pgvector:")
     assert await contents(server.url, PgVectors) == everything
     again = await blocking(move_stores, source=server.url, source_vectors="pgvector:", target=back.url)
-    assert await told_by(back) == before
+    assert alike(await told_by(back)) == alike(before)
     assert await contents(back.url) == everything
     assert there.carried == again.carried
     assert there.carried.vectors == {1: len(everything[2][1]), 2: len(everything[2][2])}
@@ -126,7 +127,7 @@ async def test_vectors_go_to_a_server_of_their_own_and_back(new_setup, server_ur
     await cleaning.shut()
     assert again.carried == there.carried
     assert (await contents(back.url))[0] == (await contents(old.url))[0]
-    assert await told_by(back) == await told_by(old)
+    assert alike(await told_by(back)) == alike(await told_by(old))
 
 
 async def test_what_was_moved_goes_on_by_itself(new_setup):

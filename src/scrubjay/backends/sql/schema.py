@@ -28,7 +28,7 @@ from sqlalchemy.sql.compiler import DDLCompiler
 
 from scrubjay.backends.sql.types import Id, Instant, JsonObject, Words
 
-HEAD: Final = "0008"
+HEAD: Final = "0010"
 """The newest migration. A test checks that Alembic agrees."""
 
 metadata = MetaData(
@@ -113,6 +113,13 @@ _OPEN: Final = "superseded_at IS NULL AND valid_to IS NULL"
 # One current value per key, and one memory for a thing said twice: the database keeps these, not the code.
 _partial("uq_memories_open_key", memories.c.scope_id, memories.c.key, where=f"key IS NOT NULL AND {_OPEN}", unique=True)
 _partial("uq_memories_open_words", memories.c.scope_id, memories.c.fingerprint, where=_OPEN, unique=True)
+_partial(
+    "ix_memories_ended_words",
+    memories.c.scope_id,
+    memories.c.fingerprint,
+    memories.c.valid_to,
+    where="superseded_at IS NULL AND key IS NULL AND valid_to IS NOT NULL",
+)
 Index("ix_memories_scope", memories.c.scope_id, memories.c.seq)
 _partial("ix_memories_key", memories.c.scope_id, memories.c.key, memories.c.seq, where="key IS NOT NULL")
 _partial("ix_memories_position", memories.c.scope_id, memories.c.position, where="position IS NOT NULL")
@@ -306,6 +313,17 @@ texts_sqlite: Final = (
     'CREATE VIRTUAL TABLE texts USING fts5(body, marks, tokenize = "porter unicode61 remove_diacritics 2")'
 )
 
+# What processes that hold words in memory have to hear of: rows that hold at other times, or have other words or none.
+# Only the last are kept: who has not heard for longer reads everything again.
+text_changes_sqlite: Final = """\
+CREATE TABLE text_changes (number INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL, reworded BOOLEAN NOT NULL)"""
+text_changes_sqlite_told: Final = """\
+CREATE TRIGGER memories_changed
+AFTER UPDATE OF scope_id, kind, created_at, valid_from, valid_to, expires_at, superseded_at ON memories
+BEGIN INSERT INTO text_changes (seq, reworded) VALUES (new.seq, 0); END"""
+text_changes_sqlite_kept: Final = """\
+CREATE TRIGGER text_changes_forgotten AFTER INSERT ON text_changes
+BEGIN DELETE FROM text_changes WHERE number <= new.number - 10000; END"""
 LANGUAGE: Final = "english"
 """The language that words are stemmed for, unless `migrate` is told another."""
 
@@ -345,6 +363,8 @@ def _on_create(statement: str, dialect: str | None = None) -> None:
 
 
 _on_create(texts_sqlite, "sqlite")
+for _statement in (text_changes_sqlite, text_changes_sqlite_told, text_changes_sqlite_kept):
+    _on_create(_statement, "sqlite")
 for _statement in texts_postgresql_configuration:
     _on_create(_statement, "postgresql")
 _on_create(texts_postgresql, "postgresql")

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection, bindparam, select, text
 
@@ -16,6 +16,9 @@ from scrubjay.backends.sql.schema import memories
 from scrubjay.backends.sql.typos import SHORTEST, nearest
 from scrubjay.model import Filter, Memory
 from scrubjay.ports import Match
+
+if TYPE_CHECKING:
+    from scrubjay.backends.sql.shelf import Shelf
 
 FEW: Final = 3
 """Matches below which misspelt words are guessed at. A search that finds enough is never slowed down by it."""
@@ -54,6 +57,8 @@ class SqlTexts:
         self._engine = texts_postgresql if database.dialect == "postgresql" else texts_sqlite
         self._counted = self._engine.Counted()
         self._counted_at = time.monotonic()
+        self._is_new = True
+        self._shelf: Shelf | None = None
 
     async def match(
         self, terms: Sequence[str], filter: Filter, *, now: datetime, limit: int, guess: bool = True
@@ -65,18 +70,35 @@ class SqlTexts:
         # Made anew now and then by whoever comes first: a store grows, and rare words become common ones.
         if time.monotonic() - self._counted_at > _COUNTS_SECONDS:
             self._counted, self._counted_at = self._engine.Counted(), time.monotonic()
-        counted = self._counted
+        self._furnish()
 
         def work(connection: Connection) -> list[Match]:
-            found: list[Match] = self._engine.match(connection, usable, filter, now, limit, counted)
+            found = self._found(connection, usable, filter, now, limit)
             if not guess or len(found) >= min(FEW, limit):
                 return found
             meant = self._meant(connection, usable, filter, now, found=bool(found))
             if meant:
-                found = self._engine.match(connection, [*usable, *meant], filter, now, limit, counted)
+                found = self._found(connection, [*usable, *meant], filter, now, limit)
             return found
 
         return await self._database.glance(work)
+
+    def _furnish(self) -> None:
+        """From the second search on, words may be held in memory. Who asks once, as a command does, loads no numpy."""
+        if self._shelf is None and not self._is_new and self._database.dialect == "sqlite":
+            from scrubjay.backends.sql.shelf import Shelf  # noqa: PLC0415 -- loads numpy
+
+            self._shelf = Shelf(self._database)
+        self._is_new = False
+
+    def _found(
+        self, connection: Connection, terms: Sequence[str], filter: Filter, now: datetime, limit: int
+    ) -> list[Match]:
+        held = self._shelf.match(connection, terms, filter, now, limit) if self._shelf else None
+        if held is not None:
+            return held
+        found: list[Match] = self._engine.match(connection, terms, filter, now, limit, self._counted)
+        return found
 
     def _meant(
         self, connection: Connection, terms: Sequence[str], filter: Filter, now: datetime, *, found: bool
@@ -84,9 +106,7 @@ class SqlTexts:
         """The words that were probably meant by terms that find nothing. `found` says whether some of them do."""
         unknown = [term for term in terms if len(term) >= SHORTEST and term.isalpha()][:_GUESSES]
         if found:
-            unknown = [
-                term for term in unknown if not self._engine.match(connection, [term], filter, now, 1, self._counted)
-            ]
+            unknown = [term for term in unknown if not self._found(connection, [term], filter, now, 1)]
         if not unknown:
             return []
         vocabulary = _vocabulary(connection, filter, now)
@@ -111,6 +131,8 @@ def _vocabulary(connection: Connection, filter: Filter, now: datetime) -> set[st
 
 def _rebuild(connection: Connection) -> int:
     connection.execute(text("DELETE FROM texts"))
+    if connection.dialect.name == "sqlite":
+        texts_sqlite.note_reworded(connection, [texts_sqlite.EVERYTHING])
     reader = Reader()
     done, last = 0, 0
     while True:

@@ -56,6 +56,9 @@ MOST_OF_ALL: Final = 0.9
 FEW: Final = 10
 """A search that finds fewer is made again by FTS5: in a narrow scope with every word, however common elsewhere."""
 
+EVERYTHING: Final = 0
+"""The number under which it is written down that all rows may have other words now."""
+
 _COUNTED: Final = 2_000
 """Rows that are counted. How many more there are is told from how far into the index so many went."""
 
@@ -68,6 +71,7 @@ _MARKS_HELD: Final = 10_000
 _ADD: Final = "INSERT INTO texts (rowid, body, marks) VALUES (?, ?, ?)"
 _MARK: Final = text("UPDATE texts SET marks = :marks WHERE rowid = :seq")
 _REMOVE: Final = text("DELETE FROM texts WHERE rowid = :seq")
+_REWORDED: Final = text("INSERT INTO text_changes (seq, reworded) VALUES (:seq, 1)")
 _COUNT: Final = (
     f"SELECT count(*), max(rowid) FROM (SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid LIMIT {_COUNTED})"
 )
@@ -127,9 +131,15 @@ def refresh(connection: Connection, closed: Sequence[Memory]) -> None:
 
 
 def remove(connection: Connection, seqs: Sequence[int]) -> None:
-    """Take these rows out of the index."""
+    """Take these rows out of the index, for good or to add them with other words."""
     if seqs:
         connection.execute(_REMOVE, [{"seq": seq} for seq in seqs])
+        note_reworded(connection, seqs)
+
+
+def note_reworded(connection: Connection, seqs: Sequence[int]) -> None:
+    """Write down for those who hold words in memory that these rows have no words any more, or others."""
+    connection.execute(_REWORDED, [{"seq": seq} for seq in seqs])
 
 
 def _live(memory: Memory) -> bool:

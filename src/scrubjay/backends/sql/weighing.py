@@ -28,8 +28,10 @@ _NEWEST: Final = (
 # A cross join keeps the order of its parts.
 _SIZES: Final = "SELECT sz FROM json_each(?) AS heavy CROSS JOIN texts_docsize ON texts_docsize.id = heavy.value"
 
-_SATURATION: Final = 1.2
-_LENGTH: Final = 0.75
+SATURATION: Final = 1.2
+LENGTH: Final = 0.75
+"""How BM25 counts a word that a text has more than once, and the length of the text: FTS5's own."""
+
 _LEAST: Final = 1e-6
 """What a word weighs that more than half of all rows have."""
 
@@ -80,7 +82,7 @@ def heaviest(file: sqlite3.Connection, words: Iterable[Listed], usual: float) ->
     weighed = np.concatenate((weighed[above], np.full(len(newest), least, np.float32)))
     sizes = file.execute(_SIZES, (json.dumps(rows.tolist()),)).fetchall()
     lengths = np.array([size[0] if size[0] < 128 else _long(size) for [size] in sizes], np.float32)
-    norms = 1 + _SATURATION * (1 - _LENGTH + _LENGTH / usual * lengths)
+    norms = 1 + SATURATION * (1 - LENGTH + LENGTH / usual * lengths)
     heavy: list[int] = rows[np.argsort(norms / weighed)].tolist()
     return heavy
 
@@ -117,8 +119,8 @@ class Ranking:
             stem = stem_of(form[1:])
             if stem in self._rarities:
                 often[stem] = often.get(stem, 0) + 1
-        length = 1 - _LENGTH + _LENGTH * len(body.split()) / self.usual
+        length = 1 - LENGTH + LENGTH * len(body.split()) / self.usual
         return sum(
-            self._rarities[stem] * times * (_SATURATION + 1) / (times + _SATURATION * length)
+            self._rarities[stem] * times * (SATURATION + 1) / (times + SATURATION * length)
             for stem, times in often.items()
         )

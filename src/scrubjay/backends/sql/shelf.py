@@ -1,0 +1,335 @@
+"""The shelf: the books that this process holds, one for each tenant that is searched often, and how they keep up.
+
+The index of words on disk is what counts, and answers until a book has been read. Every search first asks how far the
+store has come, which takes microseconds, and its book takes in what is new: what another process has told is found, and
+what it has forgotten is not.
+"""
+
+import json
+import sqlite3
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
+from threading import Lock
+from typing import Any, Final, NamedTuple, TypeVar
+
+from sqlalchemy import Connection, Integer, LargeBinary, column, select, text, type_coerce
+
+from scrubjay.backends.aside import Aside
+from scrubjay.backends.sql.book import Asked, Book, Row
+from scrubjay.backends.sql.conditions import conditions
+from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.driver import driver_of
+from scrubjay.backends.sql.postings import Part, Postings, Words, gathered, part_of
+from scrubjay.backends.sql.schema import memories
+from scrubjay.backends.sql.texts_sqlite import EVERYTHING
+from scrubjay.backends.sql.types import id_from, microseconds
+from scrubjay.backends.sql.weighing import LOOKED_AT
+from scrubjay.errors import Unavailable
+from scrubjay.logs import logger
+from scrubjay.model import PLACE_NAMES, Filter
+from scrubjay.model.words import words_of
+from scrubjay.ports import Match
+
+PATIENCE: Final = 3
+"""Searches of a tenant that the index on disk answers before its book is read: most commands ask once."""
+
+AT_ONCE: Final = 500
+WALKED: Final = 5_000
+"""New rows that are taken in by the search that meets them, 5 ms, and rows of all tenants that it walks through for it.
+
+Where there are more, they are read aside, and the index on disk answers meanwhile.
+"""
+
+LARGEST: Final = 3_000_000
+"""Rows of a tenant up to which it gets a book. One of a million takes about 200 MB."""
+
+MEMORY: Final = 1 << 30
+"""Bytes that all books may take. The one that was not asked for longest goes first."""
+
+AHEAD: Final = 5.0
+"""Seconds for which a book may have heard of more than searches see."""
+
+WORDS: Final = 200_000
+"""Words whose numbers are remembered while a book is read."""
+
+CHUNK: Final = 200
+PAUSE: Final = 0.0005
+"""Rows that are read at a time, and seconds between, in which others get their turn: both take about as long."""
+
+_STATE: Final = (
+    "SELECT coalesce((SELECT max(seq) FROM memories), 0), coalesce((SELECT min(number) FROM text_changes), 0), "
+    "coalesce((SELECT max(number) FROM text_changes), 0)"
+)
+_ALWAYS: Final = 2**63 - 1
+_UNTIL: Final = f"min(ifnull(memories.valid_to, {_ALWAYS}), ifnull(memories.expires_at, {_ALWAYS}))"
+_ROW: Final = (
+    "SELECT memories.seq, memories.id, memories.scope_id, memories.kind, "
+    f"memories.superseded_at IS NULL AND {_UNTIL} > memories.created_at, "
+    "CASE WHEN memories.valid_from > memories.created_at THEN memories.valid_from ELSE 0 END, "
+    f"{_UNTIL}, memories.position IS NULL, texts_content.c0"
+)
+_OF_TENANT: Final = "EXISTS (SELECT 1 FROM scopes WHERE scopes.id = memories.scope_id AND scopes.tenant = ?)"
+# A cross join keeps the order of its parts.
+_NAMED: Final = (
+    f"{_ROW} FROM (SELECT value AS seq FROM json_each(?)) AS named CROSS JOIN memories ON memories.seq = named.seq "
+    "CROSS JOIN texts_content ON texts_content.id = memories.seq "
+    f"WHERE {_OF_TENANT}"
+)
+_NEWER: Final = (
+    f"{_ROW} FROM memories CROSS JOIN texts_content ON texts_content.id = memories.seq "
+    f"WHERE memories.seq > ? AND {_OF_TENANT} ORDER BY memories.seq LIMIT ?"
+)
+_CHANGED: Final = "SELECT seq, reworded FROM text_changes WHERE number > ?"
+_NUMBERS: Final = (
+    "SELECT memories.seq FROM scopes CROSS JOIN memories ON memories.scope_id = scopes.id WHERE scopes.tenant = ? "
+    "LIMIT ?"
+)
+_SCOPES: Final = f"SELECT id, {', '.join(PLACE_NAMES)} FROM scopes WHERE id IN (SELECT value FROM json_each(?))"
+
+T = TypeVar("T")
+log = logger("words")
+
+
+class _Tenant:
+    """What this process holds of one tenant. Its lock guards all of it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.lock = Lock()
+        self.book: Book | None = None
+        self.patience = PATIENCE
+        self.reading = False
+        """Whether a thread is reading its book, or the rest of it."""
+        self.is_too_large = False
+        self.ahead_since: float | None = None
+        """Since when every search has seen less than the book has heard of."""
+
+
+class Shelf:
+    """Searches by words in memory, as far as there are books. Any number of processes may write to the store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._tenants: OrderedDict[str, _Tenant] = OrderedDict()
+        self._lock = Lock()
+        self._aside = Aside()
+        database.at_close(self._shut)
+
+    def match(
+        self, connection: Connection, terms: Sequence[str], filter: Filter, now: datetime, limit: int
+    ) -> list[Match] | None:
+        """The memories with any of the terms, best first; None when the index on disk has to be asked."""
+        found = self.look_up(connection, terms, filter)
+        if found is None:
+            return None
+        book, asked = found
+        if filter.is_plain:
+            return book.best(asked, filter, now=microseconds(now), limit=limit)
+        weighed = book.weighed(asked, filter, most=LOOKED_AT)
+        passing = _passing(connection, [seq for seq, _ in weighed], filter, now)
+        matches = [passing[seq]._replace(score=score) for seq, score in weighed if seq in passing][:limit]
+        return matches if len(matches) == limit or len(weighed) < LOOKED_AT else None
+
+    def look_up(self, connection: Connection, terms: Sequence[str], filter: Filter) -> tuple[Book, Asked] | None:
+        """The book that can answer, and what it has of these words; None when the index on disk should be asked."""
+        if not all(map(_is_word, terms)):
+            return None
+        tenant = self._tenant(filter.scope.tenant)
+        with tenant.lock:
+            book = self._current(driver_of(connection), tenant)
+            return None if book is None else (book, book.look_up(terms, filter))
+
+    def _tenant(self, name: str) -> _Tenant:
+        with self._lock:
+            tenant = self._tenants.get(name)
+            if tenant is None:
+                tenant = self._tenants[name] = _Tenant(name)
+            self._tenants.move_to_end(name)
+            return tenant
+
+    def _current(self, file: sqlite3.Connection, tenant: _Tenant) -> Book | None:
+        """The book of a tenant with everything that was committed when the search began, if there is one."""
+        if tenant.is_too_large:
+            return None
+        state = _state(file)
+        if tenant.book is not None and self._is_stray(tenant, tenant.book, state):
+            tenant.book = None
+        if tenant.book is not None and not _has_heard(file, tenant.book, tenant.name, state):
+            tenant.book = None
+        is_whole = tenant.book is not None and _has_taken_in(file, tenant.book, tenant.name, state)
+        if tenant.book is None and tenant.patience:
+            tenant.patience -= 1
+        elif (not is_whole or tenant.book is None or tenant.book.is_worn) and not tenant.reading:
+            self._start(tenant)
+        return tenant.book if is_whole else None
+
+    def _is_stray(self, tenant: _Tenant, book: Book, state: "_State") -> bool:
+        """Whether the store has gone back behind its book, as when an older copy was put in its place."""
+        if state.newest >= book.newest and state.change >= book.change:
+            tenant.ahead_since = None
+            return False
+        # For a moment, it is a search that began earlier.
+        tenant.ahead_since = tenant.ahead_since or time.monotonic()
+        return time.monotonic() - tenant.ahead_since > AHEAD
+
+    def _start(self, tenant: _Tenant) -> None:
+        """Have the book of this tenant read, or the rest of it. The caller holds its lock."""
+        if not self._aside.stop.is_set():
+            self._aside.begin(lambda: self._work(tenant), name="scrubjay-words")
+            # Only now: had it not begun, nobody would try again. It cannot come to its end before the lock is free.
+            tenant.reading = True
+
+    def _work(self, tenant: _Tenant) -> None:
+        try:
+            self._read(tenant)
+            self._make_room(tenant)
+        except Unavailable as error:
+            log.warning("words not read", tenant=tenant.name, error=str(error))
+        finally:
+            with tenant.lock:
+                tenant.reading = False
+                if tenant.book is None:
+                    tenant.patience = PATIENCE
+
+    def _read(self, tenant: _Tenant) -> None:
+        """Read on from where the book ends, or all of it anew, a little at a time."""
+        with tenant.lock:
+            book = tenant.book
+        if book is None or book.is_worn:
+            book = self._whole(tenant)
+            with tenant.lock:
+                tenant.book = None if self._aside.stop.is_set() else book
+            return
+
+        def is_whole(file: sqlite3.Connection) -> bool:
+            return tenant.book is not book or _has_taken_in(file, book, tenant.name, _state(file), aside=True)
+
+        while not self._aside.stop.is_set():
+            # Looked at anew each time, with the lock held: what others have heard of must not be taken in as it was.
+            with tenant.lock:
+                if self._seen(is_whole):
+                    return
+            time.sleep(PAUSE)
+
+    def _seen(self, look: Callable[[sqlite3.Connection], T]) -> T:
+        return self._database.transact(None, lambda connection: look(driver_of(connection)), immediate=False)
+
+    def _whole(self, tenant: _Tenant) -> Book | None:
+        """All that a tenant has; None when that is too much.
+
+        Not in one transaction, which others might have to wait for. What changes meanwhile is heard of afterwards, by
+        the number that was the newest before.
+        """
+        state, found = self._seen(
+            lambda file: (_state(file), file.execute(_NUMBERS, (tenant.name, LARGEST + 1)).fetchall())
+        )
+        numbers = sorted(seq for (seq,) in found)
+        tenant.is_too_large = len(numbers) > LARGEST
+        if tenant.is_too_large:
+            return None
+        book, words = Book(newest=state.newest, change=state.change, room=len(numbers)), Words(WORDS)
+
+        def rows_of(some: Sequence[int]) -> list[Sequence[Any]]:
+            return self._seen(lambda file: _rows(file, book, _NAMED, json.dumps(some), tenant.name))
+
+        def parts() -> Iterator[Part]:
+            for start in range(0, len(numbers), CHUNK):
+                if self._aside.stop.is_set():
+                    return
+                rows = rows_of(numbers[start : start + CHUNK])
+                if rows:
+                    yield part_of(len(book), book.entered(rows), words)
+                time.sleep(PAUSE)
+
+        book.postings = Postings(list(gathered(parts())))
+        return book
+
+    def _make_room(self, newest: _Tenant) -> None:
+        """Let go of the books that were not asked for longest, until the rest fits."""
+        with self._lock:
+            sizes = {tenant: tenant.book.size for tenant in self._tenants.values() if tenant.book is not None}
+            taken = sum(sizes.values())
+            for tenant, size in sizes.items():
+                if taken > MEMORY and tenant is not newest:
+                    del self._tenants[tenant.name]
+                    taken -= size
+
+    def _shut(self) -> None:
+        self._aside.shut()
+        with self._lock:
+            self._tenants.clear()
+
+
+class _State(NamedTuple):
+    """How far the store has come."""
+
+    newest: int
+    """The number of the newest memory."""
+    oldest_change: int
+    """The number of the oldest change that is still written down."""
+    change: int
+    """That of the newest."""
+
+
+def _state(file: sqlite3.Connection) -> _State:
+    return _State(*file.execute(_STATE).fetchone())
+
+
+def _is_word(term: str) -> bool:
+    """Whether a term is one word as the index has it; anything else is taken apart by FTS5."""
+    if term.isascii():
+        return term.isalnum() and term == term.lower()
+    return words_of(term) == [term]
+
+
+def _has_heard(file: sqlite3.Connection, book: Book, tenant: str, state: _State) -> bool:
+    """Let the book hear what became of its memories; False when it has to be read again.
+
+    It may have heard more than a search sees that began earlier. What that one cannot see is not found by it.
+    """
+    if state.change > book.change:
+        if state.oldest_change > book.change + 1:
+            return False
+        changed = file.execute(_CHANGED, (book.change,)).fetchall()
+        numbers = sorted({seq for seq, _ in changed if seq <= book.newest})
+        if EVERYTHING in numbers or len(numbers) > AT_ONCE:
+            return False
+        if numbers:
+            rows = _rows(file, book, _NAMED, json.dumps(numbers), tenant)
+            book.hear(numbers, {seq for seq, is_reworded in changed if is_reworded}, [Row._make(row) for row in rows])
+        book.change = state.change
+    return True
+
+
+def _has_taken_in(file: sqlite3.Connection, book: Book, tenant: str, state: _State, *, aside: bool = False) -> bool:
+    """Let the book take in what is newer, if that is not too much at once; whether it has it all."""
+    most = CHUNK if aside else AT_ONCE
+    # Whoever sees less than the book has heard of would tell it of memories as they were before.
+    is_up_to_date = state.change >= book.change
+    if state.newest > book.newest and is_up_to_date and (aside or state.newest - book.newest <= WALKED):
+        rows = _rows(file, book, _NEWER, book.newest, tenant, most + 1)
+        if aside or len(rows) <= most:
+            book.take_in(rows[:most])
+            book.newest = state.newest if len(rows) <= most else rows[most - 1][0]
+    return book.newest >= state.newest
+
+
+def _passing(connection: Connection, numbers: Sequence[int], filter: Filter, now: datetime) -> dict[int, Match]:
+    """Those of these memories that a filter admits, by their numbers, without a score."""
+    named = text("SELECT value AS seq FROM json_each(:numbers)").columns(column("seq", Integer)).subquery("named")
+    known, alone = type_coerce(memories.c.id, LargeBinary), memories.c.position.is_(None)
+    statement = select(memories.c.seq, known, alone).select_from(named.join(memories, memories.c.seq == named.c.seq))
+    found = connection.execute(statement.where(conditions(filter, now, "sqlite")), {"numbers": json.dumps(numbers)})
+    return {seq: Match(id_from(memory), 0.0, alone=bool(alone)) for seq, memory, alone in found}
+
+
+def _rows(file: sqlite3.Connection, book: Book, statement: str, *values: str | int) -> list[Sequence[Any]]:
+    """Rows shaped like `Row`, in scopes that the book knows by now."""
+    rows = file.execute(statement, values).fetchall()
+    unknown = book.unknown_scopes(row[2] for row in rows)
+    if unknown:
+        names = file.execute(_SCOPES, (json.dumps(unknown),)).fetchall()
+        book.know_scopes([(number, tuple(place)) for number, *place in names])
+    return rows

@@ -1,0 +1,222 @@
+"""Words that are held in memory: the same is found as by the index on disk, whatever happens to the store."""
+
+import asyncio
+import random
+
+import pytest
+from sqlalchemy import text
+
+from scrubjay.backends.sql import book, postings, shelf, texts_sqlite
+from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.migrate import migrate
+from scrubjay.backends.sql.records import SqlRecords
+from scrubjay.backends.sql.shelf import Shelf
+from scrubjay.backends.sql.texts import SqlTexts
+from scrubjay.model import AsOf, Filter, Scope
+from scrubjay.testing import NOW
+from scrubjay.testing.values import DAY, a_memory, keep_all, replace_by_key, told
+
+WORDS = [f"word{number}" for number in range(60)]
+WEIGHTS = [1 / (place + 2) for place in range(len(WORDS))]
+EVERYBODY = Filter(scope=Scope())
+
+
+@pytest.fixture
+async def database(tmp_path):
+    database = Database(f"sqlite:///{tmp_path}/scrubjay.db")
+    await migrate(database)
+    yield database
+    await database.shut()
+
+
+@pytest.fixture
+def little_is_much(monkeypatch):
+    """A few rows are read as many are: aside, in chunks, into several parts."""
+    for module, values in {
+        shelf: {"PATIENCE": 0, "AT_ONCE": 12, "CHUNK": 7, "WALKED": 60},
+        postings: {"TAIL": 5, "JOINED": 120, "LARGEST": 150},
+        book: {"SCATTERED": 6, "FEWEST_DEAD": 10},
+    }.items():
+        for name, value in values.items():
+            monkeypatch.setattr(module, name, value)
+
+
+async def held(database, kept, terms, filter, *, limit=20, now=NOW):
+    """What is found in memory, as soon as the store has been read."""
+
+    def ask(connection):
+        return kept.match(connection, terms, filter, now, limit)
+
+    async with asyncio.timeout(20):
+        while (found := await database.read(ask)) is None:  # noqa: ASYNC110 -- a thread reads it, and tells nobody
+            await asyncio.sleep(0.001)
+    return [(match.id, round(match.score, 9), match.alone) for match in found]
+
+
+async def on_disk(database, terms, filter, *, limit=20, now=NOW):
+    """What the index on disk finds."""
+    counted = texts_sqlite.Counted()
+    found = await database.read(lambda connection: texts_sqlite.match(connection, terms, filter, now, limit, counted))
+    return [(match.id, round(match.score, 9), match.alone) for match in found]
+
+
+def a_text(chance):
+    return " ".join(chance.choices(WORDS, WEIGHTS, k=chance.randrange(1, 14)))
+
+
+def a_filter(chance):
+    """A place, and sometimes kinds, or a condition that only the records know."""
+    place = Scope(user=chance.choice([None, "u-1", "u-2"]), session=chance.choice([None, None, "s-1"]))
+    more = [{}, {}, {"kinds": ("rule",)}, {"history": True}, {"as_of": AsOf(known_at=NOW)}, {"key_prefix": "k-1"}]
+    return Filter(scope=place, reach=chance.choice(["sees", "holds"]), **chance.choice(more))
+
+
+async def something_happens(records, chance, said, now):
+    """A memory or many are told, replaced, closed or deleted; some end, begin or expire later."""
+    place = Scope(user=chance.choice([None, "u-1", "u-2"]), session=chance.choice([None, "s-1", "s-2"]))
+    what = chance.randrange(10)
+    if what < 5:
+        more = {"key": f"k-{chance.randrange(30)}"} if what == 0 else {}
+        if what == 1:
+            more = chance.choice([{"expires_at": now + DAY}, {"valid_from": now + DAY}, {"valid_to": now + DAY}])
+        many = chance.choice([1, 1, 2, 9, 30])
+        kind = chance.choice(["note", "note", "rule"])
+        drafts = [a_memory(f"{a_text(chance)} {chance.random()}", scope=place, kind=kind, created_at=now, **more)]
+        drafts += [
+            a_memory(f"{a_text(chance)} {chance.random()}", scope=place, created_at=now) for _ in range(many - 1)
+        ]
+        answers = await records.write(drafts, replace_by_key if what == 0 else keep_all)
+        said += [answer.memory for answer in answers]
+    elif what < 8 and said:
+        some = chance.sample(said, min(len(said), chance.choice([1, 3])))
+        for memory in some:
+            await records.close(memory.scope, [memory.id], at=now, because="wrong")
+    elif said:
+        some = [said.pop(chance.randrange(len(said))) for _ in range(min(len(said), chance.choice([1, 15])))]
+        for memory in some:
+            await records.purge(memory.scope, [memory.id])
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_the_same_is_found_whatever_happens(database, little_is_much, seed):
+    chance, said, now = random.Random(seed), [], NOW
+    other = Database(str(database.url))
+    kept, records = Shelf(database), [SqlRecords(database), SqlRecords(other)]
+    for step in range(45):
+        await something_happens(chance.choice(records), chance, said, now)
+        if step % 20 == 13:
+            now += DAY
+        if step == 30:
+            await SqlTexts(other).rebuild()
+        terms = chance.sample(WORDS[:40], 4)
+        for asked in (EVERYBODY, a_filter(chance)):
+            expected = await on_disk(database, terms, asked, now=now)
+            assert await held(database, kept, terms, asked, now=now) == expected
+    await other.shut()
+
+
+async def test_until_there_is_a_book_the_index_on_disk_answers(database):
+    await told(SqlRecords(database), *(a_memory(f"Canary number {at}") for at in range(700)))
+    texts = SqlTexts(database)
+    for _ in range(200):
+        assert len(await texts.match(["canary"], Filter(scope=a_memory().scope), now=NOW, limit=5)) == 5
+        await asyncio.sleep(0.005)
+        if texts._shelf is not None and texts._shelf._tenants["default"].book is not None:
+            break
+    assert len(texts._shelf._tenants["default"].book) == 700
+
+
+async def test_words_are_read_again_when_the_index_on_disk_was_built_again(database, little_is_much):
+    said = a_memory("Canary")
+    await told(SqlRecords(database), said)
+    # As an older version may have left it, which took words apart in another way.
+    await database.write(lambda connection: connection.execute(text("UPDATE texts SET body = 'zebra'")))
+    kept = Shelf(database)
+    assert await held(database, kept, ["canary"], EVERYBODY) == []
+    await SqlTexts(database).rebuild()
+    assert [one for one, _, _ in await held(database, kept, ["canary"], EVERYBODY)] == [said.id]
+
+
+async def test_a_search_that_began_earlier_leaves_the_book_as_it_is(database, little_is_much):
+    first, second = a_memory("First canary"), a_memory("Second canary")
+    await told(SqlRecords(database), first)
+    kept = Shelf(database)
+    await held(database, kept, ["canary"], EVERYBODY)
+    with database.frozen() as earlier:
+        await told(SqlRecords(database), second)
+        await SqlRecords(database).close(first.scope, [first.id], at=NOW, because="wrong")
+        assert [one for one, _, _ in await held(database, kept, ["canary"], EVERYBODY)] == [second.id]
+        found = kept.match(earlier, ["canary"], EVERYBODY, NOW, 9)
+        assert [match.id for match in found] == [second.id]
+    assert [one for one, _, _ in await held(database, kept, ["canary"], EVERYBODY)] == [second.id]
+
+
+async def test_a_book_is_read_again_when_the_store_went_back(database, little_is_much, monkeypatch):
+    first, second = a_memory("First canary"), a_memory("Second canary")
+    await told(SqlRecords(database), first, second)
+    kept = Shelf(database)
+    assert len(await held(database, kept, ["canary"], EVERYBODY)) == 2
+
+    def go_back(connection):
+        connection.execute(text("DELETE FROM texts WHERE rowid = 2"))
+        connection.execute(text("DELETE FROM memories WHERE seq = 2"))
+
+    await database.write(go_back)
+    assert len(await held(database, kept, ["canary"], EVERYBODY)) == 2
+    monkeypatch.setattr(shelf, "AHEAD", 0.0)
+    assert [one for one, _, _ in await held(database, kept, ["canary"], EVERYBODY)] == [first.id]
+
+
+async def test_every_tenant_has_a_book_of_its_own(database, little_is_much):
+    evil = a_memory("Canary of somebody else", scope=Scope(tenant="evil"))
+    mine = a_memory("Canary of mine")
+    await told(SqlRecords(database), evil, mine)
+    kept = Shelf(database)
+    for memory, other in ((mine, evil), (evil, mine)):
+        found = await held(database, kept, ["canary"], Filter(scope=Scope(tenant=memory.scope.tenant)))
+        assert [one for one, _, _ in found] == [memory.id]
+        whole = kept._tenants[memory.scope.tenant].book
+        assert len(whole) == 1
+        assert other.id.bytes not in whole._ids.all.tobytes()
+
+
+async def test_a_tenant_that_is_too_large_is_left_to_the_disk(database, little_is_much, monkeypatch):
+    monkeypatch.setattr(shelf, "LARGEST", 20)
+    await told(SqlRecords(database), *(a_memory(f"Canary number {at}") for at in range(21)))
+    kept = Shelf(database)
+    for _ in range(50):
+        assert await database.read(lambda connection: kept.look_up(connection, ["canary"], EVERYBODY)) is None
+        await asyncio.sleep(0.002)
+    assert kept._tenants["default"].is_too_large
+
+
+async def test_books_that_were_not_asked_for_longest_go_first(database, little_is_much, monkeypatch):
+    for tenant in ("one", "two", "three"):
+        await told(SqlRecords(database), a_memory("Canary", scope=Scope(tenant=tenant)))
+    kept = Shelf(database)
+    await held(database, kept, ["canary"], Filter(scope=Scope(tenant="one")))
+    monkeypatch.setattr(shelf, "MEMORY", 0)
+    await held(database, kept, ["canary"], Filter(scope=Scope(tenant="two")))
+    async with asyncio.timeout(5):
+        while "one" in kept._tenants:  # noqa: ASYNC110 -- the same
+            await asyncio.sleep(0.001)
+    assert "two" in kept._tenants
+
+
+@pytest.mark.parametrize("term", ["Canary", "can ary", "naïve", "can'ary"])
+async def test_what_is_not_one_word_is_left_to_the_disk(database, little_is_much, term):
+    await told(SqlRecords(database), a_memory("A naïve canary"))
+    kept = Shelf(database)
+    await held(database, kept, ["canary"], EVERYBODY)
+    assert await database.read(lambda connection: kept.look_up(connection, [term], EVERYBODY)) is None
+
+
+async def test_closing_waits_for_what_is_being_read(tmp_path, little_is_much):
+    database = Database(f"sqlite:///{tmp_path}/scrubjay.db")
+    await migrate(database)
+    await told(SqlRecords(database), *(a_memory(f"Canary number {at}") for at in range(300)))
+    kept = Shelf(database)
+    assert await database.read(lambda connection: kept.look_up(connection, ["canary"], EVERYBODY)) is None
+    [thread] = kept._aside._threads
+    await database.shut()
+    assert not thread.is_alive()
