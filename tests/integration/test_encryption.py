@@ -19,10 +19,11 @@ from scrubjay.model import AsOf, Scope, new_id
 from scrubjay.model.work import Policy
 from scrubjay.ports import Blob
 from scrubjay.settings import read_settings
-from scrubjay.testing import ToyEmbedder
+from scrubjay.testing import NOW, ToyEmbedder
 from scrubjay.wiring import back_up, move_stores, restore_from, wire
 
 KEY, ANOTHER = new_master(), new_master()
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 SECRETS = [f"geranium{place}" for place in range(15)]
 
 
@@ -403,19 +404,23 @@ async def test_encryption_is_switched_on_for_what_is_there(place, tmp_path):
     async with plain(tmp_path, **options) as jay:
         told, blob = await tell_everything(jay)
         await jay.remember("Said before and after", user="anna")
+        await jay.remember("Was in Bonn", user="anna", valid_from=NOW - DAY, valid_to=NOW)
         await jay.working.end(session="s")
         await jay.consolidate(steps="drain")
     async with memory(tmp_path, encrypted_search="none", **options) as jay:
         again = await jay.remember("Said before and after", user="anna")
+        ended = await jay.remember("Was in Bonn", user="anna", valid_from=NOW - DAY, valid_to=NOW)
         rows = await jay.count(history=True)
         done = await jay.encryption.rotate(rows=True)
-        assert (done.rows, done.files) == (rows - 1, 1)
+        assert (done.rows, done.files) == (rows - 2, 1)
         assert (await jay.encryption.status()).plain == 0
         assert says(await jay.get(told.id, user="anna")) == says(told)
         assert await jay.parts.stores.blobs.get(Scope(), [blob.hash]) == {blob.hash: blob.content}
         # Told again before the first one was encrypted, it is one memory again.
         [kept] = [one for one in await jay.list(user="anna") if one.content == "Said before and after"]
         assert kept.id == again.memory.id
+        stretches = await jay.list(user="anna", as_of=AsOf(valid_at=NOW - HOUR))
+        assert [one.id for one in stretches if one.content == "Was in Bonn"] == [ended.memory.id]
         assert (await jay.stats()).vectors == 0
         assert await jay.check() == []
         if not options:

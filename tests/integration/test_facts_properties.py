@@ -43,6 +43,9 @@ class Timeline:
             return
         if end is None:
             end = min((day for day in self.starts() if day > start), default=POINTS)
+        there = self.days[start]
+        if there is not None and there[0] == value and self.stretch(start) == (start, end):
+            return
         self.days[start:end] = [(value, next(self._tellings))] * (end - start)
 
     def delete(self, stretches):

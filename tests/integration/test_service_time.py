@@ -85,6 +85,36 @@ async def test_saying_the_old_value_again_after_a_change_is_news(jay, clock):
     assert await believed(jay, as_of=clock.now - DAY) == ["Lives in Rome"]
 
 
+async def test_a_stretch_that_ended_and_is_told_again_is_one_memory(jay, clock):
+    stretch = {"content": "Anna lived in Bonn", "valid_from": on(1), "valid_to": on(3)}
+    both = await jay.remember_many([stretch, {**stretch, "valid_to": on(4)}, stretch])
+    clock.advance(DAY)
+    again = await jay.remember(**stretch)
+    assert [one.outcome for one in (*both, again)] == ["stored", "stored", "unchanged", "unchanged"]
+    assert again.id == both[0].id
+    assert (await jay.remember(**{**stretch, "valid_from": on(2)})).outcome == "unchanged"
+    await jay.forget(again.memory.id)
+    assert (await jay.remember(**stretch)).outcome == "stored"
+
+
+async def test_what_holds_until_a_day_and_is_told_again_is_one_memory(jay, clock):
+    offer = {"content": "The offer stands", "valid_to": NOW + 9 * DAY}
+    first = await jay.remember(**offer)
+    clock.advance(HOUR)
+    assert (await jay.remember(**offer)).id == first.id
+    better = await jay.remember(**offer, valid_from=NOW - DAY)
+    assert (better.outcome, better.replaced) == ("superseded", first.id)
+
+
+async def test_a_history_that_is_told_again_makes_no_versions(jay, clock):
+    cities = [("Bonn", on(1)), ("Rome", on(3)), ("Oslo", on(5))]
+    for _ in range(2):
+        for city, since in cities:
+            await jay.remember(city, key="city", valid_from=since)
+        clock.advance(DAY)
+    assert len(await jay.history(key="city")) == 5  # Three that are believed, and two that were until the next came.
+
+
 async def test_what_expires_is_gone_from_answers_and_stays_in_history(jay, clock):
     told = await jay.remember("The build is red", expires_at=NOW + HOUR)
     await jay.remember("The build was green")

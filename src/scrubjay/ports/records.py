@@ -18,7 +18,10 @@ class Known:
     same_key: tuple[Memory, ...] = ()
     """Believed under the same key, oldest validity first; empty when the memory has no key."""
     same_words: Memory | None = None
-    """Believed and open-ended, with the same fingerprint."""
+    """Believed with the same fingerprint, and open-ended as the memory is.
+
+    For one that has an end and no key, it is what has the same end, and of several the one that began first.
+    """
 
 
 NOTHING: Final = Known()
@@ -78,7 +81,10 @@ class Records(Protocol):
         """
 
     async def get(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
-        """Return those that a reader in the scope sees, in any state, in the order asked. Missing ids are left out."""
+        """Return those that a reader in the scope sees, in any state, each once, in the order asked.
+
+        Missing ids are left out.
+        """
 
     async def find(
         self, filter: Filter, *, now: datetime, limit: int, order: Order = "newest", after: UUID | None = None

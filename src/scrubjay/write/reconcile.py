@@ -5,6 +5,7 @@ the stretch it speaks of. What was believed about the rest stays, as a stretch o
 is closed, not changed, so that the question "what did we believe on Monday?" keeps its answer.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID, uuid5
@@ -30,13 +31,13 @@ def reconcile(draft: Memory, known: Known) -> Decision:
             raise IdTaken(f"id {draft.id} names another memory already{there}. Use another, or `update` to change it")
         return Decision(outcome="unchanged", memory=known.same_id)
     same = known.same_words or _same_but_sealed(draft, known)
-    if same is not None and draft.valid_to is None and (same.valid_from <= draft.valid_from or _at_once(draft, same)):
+    if same is not None and (same.valid_from <= draft.valid_from or _at_once(draft, same)):
         if stands_for(same, draft):
             return Decision(outcome="unchanged", memory=same)
         draft = replace(draft, valid_from=same.valid_from, uses=same.uses, used_at=same.used_at)
     if draft.key is not None:
-        return _into_timeline(draft, known.same_key)
-    if same is not None and draft.valid_to is None:
+        return _told_of_the_past(draft, known.same_key) or _into_timeline(draft, known.same_key)
+    if same is not None:
         # The same, but since earlier than we believed, for longer, or on better word.
         closed = same.closed(draft.created_at, because=CORRECTED, by=draft.id)
         return Decision(outcome="superseded", memory=draft, closes=(closed,), opens=(draft,))
@@ -84,7 +85,7 @@ def _check_free(draft: Memory, known: Known, remedy: str) -> None:
     slip in before the other.
     """
     taken = [one for one in known.same_key if _overlap(one, draft)]
-    if known.same_words is not None and draft.valid_to is None:
+    if known.same_words is not None:
         taken.append(known.same_words)
     if taken:
         named = f"key {draft.key!r}" if draft.key is not None else "the same content"
@@ -125,18 +126,35 @@ def _says_the_same(draft: Memory, stored: Memory) -> bool:
 
 def _same_but_sealed(draft: Memory, known: Known) -> Memory | None:
     """What is known under the key and says the same, but is encrypted: its fingerprint is another one then."""
-    sealed = [one for one in known.same_key if one.encrypted and not draft.encrypted and one.valid_to is None]
+    if draft.encrypted or draft.valid_to is not None:
+        return None
+    sealed = [one for one in known.same_key if one.encrypted and one.valid_to is None]
     return next((one for one in sealed if _says_the_same(draft, one)), None)
 
 
-def _into_timeline(draft: Memory, stretches: tuple[Memory, ...] | list[Memory]) -> Decision:
+def _told_of_the_past(draft: Memory, stretches: Sequence[Memory]) -> Decision | None:
+    """That nothing changes, when the very stretch it speaks of says so already: a history that is told again."""
+    past = _up_to_the_next(draft, stretches)
+    if past.valid_to is None or past.is_event:
+        return None
+    for one in stretches:
+        is_known = (one.valid_from, one.valid_to) == (past.valid_from, past.valid_to) and _says_the_same(past, one)
+        if is_known and (one.encrypted or not past.encrypted) and stands_for(one, past):
+            return Decision(outcome="unchanged", memory=one)
+    return None
+
+
+def _up_to_the_next(draft: Memory, stretches: Sequence[Memory]) -> Memory:
+    """Told of the past without an end, it holds until the next change that is known."""
+    later = min((one.valid_from for one in stretches if one.valid_from > draft.valid_from), default=None)
+    return replace(draft, valid_to=later) if draft.valid_to is None and later is not None else draft
+
+
+def _into_timeline(draft: Memory, stretches: Sequence[Memory]) -> Decision:
     if not draft.encrypted and any(one.encrypted for one in stretches):
         # What is said of a secret later is one too.
         draft = replace(draft, encrypted=True)
-    # Told of the past without an end, it holds until the next change that is known.
-    later = min((one.valid_from for one in stretches if one.valid_from > draft.valid_from), default=None)
-    if draft.valid_to is None and later is not None:
-        draft = replace(draft, valid_to=later)
+    draft = _up_to_the_next(draft, stretches)
     closes: list[Memory] = []
     opens: list[Memory] = [draft]
     for old in stretches:

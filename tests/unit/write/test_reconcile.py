@@ -50,6 +50,7 @@ class Timeline:
     def _known(self, draft):
         believed = [one for one in self.rows if one.superseded_at is None]
         same = [one for one in believed if one.valid_to is None and one.fingerprint == draft.fingerprint]
+        same = same if draft.valid_to is None else []
         return Known(
             same_key=tuple(sorted(believed, key=lambda one: one.valid_from)), same_words=same[0] if same else None
         )
@@ -148,6 +149,26 @@ def test_a_refusal_does_not_tell_what_another_user_stored():
     with pytest.raises(IdTaken) as refused:
         reconcile(replace(stored, scope=a_scope("bob")), Known(same_id=stored))
     assert "tabs" not in str(refused.value)
+
+
+@given(tellings)
+@settings(max_examples=100, deadline=None)
+def test_a_stretch_that_is_told_again_at_once_changes_nothing(told):
+    timeline = Timeline()
+    for known, (start, length, content, _) in enumerate(told):
+        end = None if length is None else start + length
+        timeline.tell(known, start, end, content)
+        rows = list(timeline.rows)
+        assert timeline.tell(known, start, end, content).outcome == "unchanged"
+        assert timeline.rows == rows
+
+
+def test_a_history_that_is_told_again_changes_nothing():
+    timeline = Timeline()
+    history = [(0, None, "Bonn"), (3, None, "Rome"), (5, 7, "Oslo")]
+    for start, end, content in history:
+        timeline.tell(8, start, end, content)
+    assert [timeline.tell(9, *told).outcome for told in history] == ["unchanged"] * 3
 
 
 def test_known_words_told_of_an_earlier_time_are_news():

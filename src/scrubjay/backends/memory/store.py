@@ -57,8 +57,8 @@ class MemoryStore(MemoryGenerations):
             return len(before)
 
     async def get(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
-        """Return those that a reader in the scope sees, in any state, in the order asked. Missing ids are left out."""
-        return [memory for memory in self._named(ids) if scope.sees(memory.scope)]
+        """Return those that a reader in the scope sees, in any state, each once, in the order asked."""
+        return [memory for memory in self._named(dict.fromkeys(ids)) if scope.sees(memory.scope)]
 
     async def find(
         self, filter: Filter, *, now: datetime, limit: int, order: Order = "newest", after: UUID | None = None
@@ -277,11 +277,16 @@ class MemoryStore(MemoryGenerations):
     def _known(self, draft: Memory) -> Known:
         same_id = self._memories.get(draft.id)
         same_key = self._named(self._believed.get((draft.scope, draft.key), ())) if draft.key is not None else []
-        same_words = self._named(self._believed.get((draft.scope, draft.fingerprint), ()))
+        is_apart = draft.key is None or draft.valid_to is None
+        same_words = self._named(self._believed.get((draft.scope, draft.fingerprint), ())) if is_apart else []
         return Known(
             same_id=same_id if same_id is not None and same_id.scope.tenant == draft.scope.tenant else None,
             same_key=tuple(sorted(same_key, key=lambda memory: memory.valid_from)),
-            same_words=next((memory for memory in same_words if memory.valid_to is None), None),
+            same_words=min(
+                (memory for memory in same_words if memory.valid_to == draft.valid_to),
+                key=lambda memory: memory.valid_from,
+                default=None,
+            ),
         )
 
     def _apply(self, decision: Decision, before: _Before) -> Decision:

@@ -92,15 +92,20 @@ class SqlResealed:
 
     def _told_apart(self, connection: Connection, memory: Memory, scope_id: int) -> Memory:
         """The memory; closed when another one is believed that says the same."""
-        if memory.superseded_at is not None or memory.valid_to is not None:
+        if memory.superseded_at is not None or (memory.key is not None and memory.valid_to is not None):
             return memory
         same = rows().where(
             _COLUMN.scope_id == scope_id,
             _COLUMN.fingerprint == memory.fingerprint,
             _COLUMN.superseded_at.is_(None),
-            _COLUMN.valid_to.is_(None),
             _COLUMN.id != memory.id,
         )
+        if memory.valid_to is None:
+            same = same.where(_COLUMN.valid_to.is_(None))
+        else:
+            same = same.where(
+                _COLUMN.key.is_(None), _COLUMN.valid_to == memory.valid_to, _COLUMN.valid_from <= memory.valid_from
+            )
         for other in self._reader.fetch(connection, same):
             return memory.closed(max(other.created_at, memory.created_at), because=REPEATED, by=other.id)
         return memory

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from types import ModuleType
 from typing import Final
 from uuid import UUID
@@ -100,9 +101,12 @@ def _statements(connection: Connection) -> ModuleType:
 
 
 def _queue_up(connection: Connection, drafts: Iterable[Memory], numbers: Mapping[Scope, int]) -> None:
-    """On PostgreSQL, let writers of one key or one session wait for each other; SQLite has one writer anyway."""
+    """On PostgreSQL, let writers wait for each other whom no unique index keeps apart; SQLite has one writer anyway.
+
+    That is of one key, of one session, or of what has ended.
+    """
     if connection.dialect.name == "postgresql":
-        shared = sorted({numbers[draft.scope] for draft in drafts if draft.key or draft.scope.session})
+        shared = sorted({numbers[one.scope] for one in drafts if one.key or one.scope.session or one.valid_to})
         if shared:
             writing_postgresql.queue_up(connection, shared)
 
@@ -115,7 +119,7 @@ class Told:
     reader: Reader
     by_id: dict[UUID, Memory] = field(default_factory=dict)
     by_key: dict[tuple[Scope, str], list[Memory]] = field(default_factory=lambda: defaultdict(list))
-    by_words: dict[tuple[Scope, bytes], Memory] = field(default_factory=dict)
+    by_words: dict[tuple[Scope, bytes, datetime | None], Memory] = field(default_factory=dict)
     opened: dict[UUID, Memory] = field(default_factory=dict)
     closed: dict[UUID, Memory] = field(default_factory=dict)
 
@@ -128,7 +132,7 @@ class Told:
     def known(self, draft: Memory) -> Known:
         """What bears on this draft now."""
         same_id = self.by_id.get(draft.id)
-        same_words = self.by_words.get((draft.scope, draft.fingerprint))
+        same_words = self.by_words.get((draft.scope, draft.fingerprint, draft.valid_to))
         if draft.key is None and same_id is None and same_words is None:
             return NOTHING
         same_key = self.by_key.get((draft.scope, draft.key), []) if draft.key else []
@@ -165,7 +169,7 @@ class Told:
         if memory.superseded_at is None and memory.valid_to is None:
             if memory.key and any(other.valid_to is None for other in self.by_key[memory.scope, memory.key]):
                 raise Conflict(f"key {memory.key!r} has a current value in {memory.scope} already: replace it instead")
-            if (memory.scope, memory.fingerprint) in self.by_words:
+            if (memory.scope, memory.fingerprint, None) in self.by_words:
                 raise Conflict(f"{memory.content[:60]!r} is remembered in {memory.scope} already")
         self.opened[memory.id] = memory
         self._believe(memory)
@@ -176,14 +180,17 @@ class Told:
             return
         if memory.key:
             self.by_key[memory.scope, memory.key].append(memory)
-        if memory.valid_to is None:
-            self.by_words[memory.scope, memory.fingerprint] = memory
+            if memory.valid_to is not None:
+                return
+        mark = (memory.scope, memory.fingerprint, memory.valid_to)
+        if mark not in self.by_words or memory.valid_from < self.by_words[mark].valid_from:
+            self.by_words[mark] = memory
 
     def _doubt(self, memory: Memory) -> None:
         if memory.key:
             same = self.by_key[memory.scope, memory.key]
             same[:] = [other for other in same if other.id != memory.id]
-        mark = (memory.scope, memory.fingerprint)
+        mark = (memory.scope, memory.fingerprint, memory.valid_to)
         if mark in self.by_words and self.by_words[mark].id == memory.id:
             del self.by_words[mark]
 

@@ -24,6 +24,11 @@ _BY_WORDS = (
     f"SELECT {SELECTED} FROM unnest(%(scopes)s::bigint[], %(words)s::bytea[]) AS wanted (scope_id, fingerprint) "
     "JOIN memories USING (scope_id, fingerprint) WHERE superseded_at IS NULL AND valid_to IS NULL"
 )
+_BY_WORDS_AND_END = (
+    f"SELECT {SELECTED} FROM unnest(%(scopes)s::bigint[], %(words)s::bytea[], %(ends)s::timestamptz[]) "
+    "AS wanted (scope_id, fingerprint, valid_to) JOIN memories USING (scope_id, fingerprint, valid_to) "
+    "WHERE superseded_at IS NULL AND key IS NULL AND valid_to IS NOT NULL"
+)
 _BY_KEY = (
     f"SELECT {SELECTED} FROM unnest(%(scopes)s::bigint[], %(keys)s::text[]) AS wanted (scope_id, key) "
     "JOIN memories USING (scope_id, key) WHERE superseded_at IS NULL"
@@ -46,9 +51,12 @@ _MARKED = "UPDATE memories SET generation = %(mark)s WHERE id = ANY(%(ids)s::uui
 _COLUMN = memories.c
 _SAME_ID = _COLUMN.id == bindparam("the_id")
 _BELIEVED_HERE = and_(_COLUMN.scope_id == bindparam("the_scope"), _COLUMN.superseded_at.is_(None))
-_SAME_WORDS = and_(_BELIEVED_HERE, _COLUMN.fingerprint == bindparam("the_words"), _COLUMN.valid_to.is_(None))
+_WORDS_HERE = and_(_BELIEVED_HERE, _COLUMN.fingerprint == bindparam("the_words"))
+_SAME_WORDS = and_(_WORDS_HERE, _COLUMN.valid_to.is_(None))
+_SAME_STRETCH = and_(_WORDS_HERE, _COLUMN.key.is_(None), _COLUMN.valid_to == bindparam("the_end"))
 _SAME_KEY = and_(_BELIEVED_HERE, _COLUMN.key == bindparam("the_key"))
 _BEARING = rows().where(or_(_SAME_ID, _SAME_WORDS))
+_BEARING_WITH_END = rows().where(or_(_SAME_ID, _SAME_STRETCH))
 _BEARING_WITH_KEY = rows().where(or_(_SAME_ID, _SAME_WORDS, _SAME_KEY))
 _NEW = [column for column in memories.columns if column is not _COLUMN.seq]
 _STORED = memories.insert().values({column: bindparam(f"new_{column.name}", type_=column.type) for column in _NEW})
@@ -79,15 +87,29 @@ def known(
 def _bearing(draft: Memory, numbers: Mapping[Scope, int]) -> Statement:
     """The same for one, all at once."""
     asked = {"the_id": draft.id, "the_scope": numbers[draft.scope], "the_words": draft.fingerprint}
-    return (_BEARING_WITH_KEY, asked | {"the_key": draft.key}) if draft.key else (_BEARING, asked)
+    if draft.key:
+        return _BEARING_WITH_KEY, asked | {"the_key": draft.key}
+    if draft.valid_to is not None:
+        return _BEARING_WITH_END, asked | {"the_end": draft.valid_to}
+    return _BEARING, asked
 
 
 def _lookups(drafts: Sequence[Memory], numbers: Mapping[Scope, int]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Statements that are each answered by an index: by fingerprint and by key within the scope."""
     words = [(numbers[draft.scope], draft.fingerprint) for draft in drafts if not draft.is_event]
+    ended = [one for one in drafts if one.valid_to is not None and one.key is None and not one.is_event]
     keys = list(dict.fromkeys((numbers[draft.scope], draft.key) for draft in drafts if draft.key))
     if words:
         yield _BY_WORDS, {"scopes": [scope for scope, _ in words], "words": [mark for _, mark in words]}
+    if ended:
+        yield (
+            _BY_WORDS_AND_END,
+            {
+                "scopes": [numbers[one.scope] for one in ended],
+                "words": [one.fingerprint for one in ended],
+                "ends": [one.valid_to for one in ended],
+            },
+        )
     if keys:
         yield _BY_KEY, {"scopes": [scope for scope, _ in keys], "keys": [key for _, key in keys]}
 

@@ -31,10 +31,10 @@ _PLACE: Final = f"SELECT id FROM scopes WHERE {' AND '.join(f'{name} = ?' for na
 _NEW_PLACE: Final = f"INSERT INTO scopes ({', '.join(SCOPE_NAMES)}) VALUES (?, ?, ?, ?, ?, ?)"
 _BETWEEN: Final = "SELECT 1 FROM memories WHERE id BETWEEN ? AND ? LIMIT 1"
 _POSITION: Final = "SELECT max(position) FROM memories WHERE scope_id = ? AND position IS NOT NULL"
-_BELIEVED: Final = {
-    "fingerprint": "memories.superseded_at IS NULL AND memories.valid_to IS NULL",
-    "key": "memories.superseded_at IS NULL AND memories.key IS NOT NULL",
-}
+# As the indexes say it.
+_OPEN: Final = "memories.superseded_at IS NULL AND memories.valid_to IS NULL"
+_ENDED: Final = "memories.superseded_at IS NULL AND memories.key IS NULL AND memories.valid_to IS NOT NULL"
+_KEYED: Final = "memories.superseded_at IS NULL AND memories.key IS NOT NULL"
 
 
 def interned(connection: Connection, wanted: Iterable[Scope]) -> dict[Scope, int]:
@@ -57,14 +57,27 @@ def known(
         some = drafts[start : start + BATCH]
         ids = _perhaps_stored(cursor, some)
         found = cursor.execute(_by_ids(len(ids)), ids).fetchall() if ids else []
-        words = [(numbers[draft.scope], bytearray(draft.fingerprint)) for draft in some if not draft.is_event]
-        keys = {(numbers[draft.scope], draft.key) for draft in some if draft.key}
-        for column, wanted in (("fingerprint", words), ("key", keys)):
+        for columns, which, wanted in _lookups(some, numbers):
             if wanted:
                 values = [*chain.from_iterable(wanted)]
-                found += cursor.execute(_believed(column, len(wanted)), values).fetchall()
+                found += cursor.execute(_believed(columns, which, len(wanted)), values).fetchall()
         if found:
             yield from reader.told(connection, found)
+
+
+def _lookups(
+    drafts: Sequence[Memory], numbers: Mapping[Scope, int]
+) -> Iterator[tuple[tuple[str, ...], str, Collection[tuple[Any, ...]]]]:
+    """What to look up, each answered by an index: by which columns beside the scope, among which rows, which values."""
+    words = [(numbers[draft.scope], bytearray(draft.fingerprint)) for draft in drafts if not draft.is_event]
+    yield ("fingerprint",), _OPEN, words
+    ended = [
+        (numbers[draft.scope], bytearray(draft.fingerprint), microseconds(draft.valid_to))
+        for draft in drafts
+        if draft.valid_to is not None and draft.key is None and not draft.is_event
+    ]
+    yield ("fingerprint", "valid_to"), _ENDED, ended
+    yield ("key",), _KEYED, {(numbers[draft.scope], draft.key) for draft in drafts if draft.key}
 
 
 def _perhaps_stored(cursor: sqlite3.Cursor, drafts: Sequence[Memory]) -> list[bytearray]:
@@ -80,17 +93,17 @@ def _by_ids(many: int) -> str:
 
 
 @lru_cache(maxsize=64)
-def _believed(column: str, many: int) -> str:
-    """Believed rows by their scope and this column: a join with the values, for `IN` would read the whole table."""
+def _believed(columns: tuple[str, ...], which: str, many: int) -> str:
+    """Believed rows by their scope and these columns: a join with the values, for `IN` would read the whole table."""
+    named = ("scope_id", *columns)
     if many == 1:
-        return (
-            f"SELECT {driver.SELECTED} FROM memories WHERE memories.scope_id = ? AND memories.{column} = ? "
-            f"AND {_BELIEVED[column]}"
-        )
+        same = " AND ".join(f"memories.{name} = ?" for name in named)
+        return f"SELECT {driver.SELECTED} FROM memories WHERE {same} AND {which}"
+    row = f"({', '.join('?' * len(named))})"
+    same = " AND ".join(f"memories.{name} = wanted.{name}" for name in named)
     return (
-        f"WITH wanted (scope, value) AS (VALUES {', '.join(['(?, ?)'] * many)}) SELECT {driver.SELECTED} FROM wanted "
-        f"JOIN memories ON memories.scope_id = wanted.scope AND memories.{column} = wanted.value "
-        f"WHERE {_BELIEVED[column]}"
+        f"WITH wanted ({', '.join(named)}) AS (VALUES {', '.join([row] * many)}) SELECT {driver.SELECTED} FROM wanted "
+        f"JOIN memories ON {same} WHERE {which}"
     )
 
 
@@ -120,7 +133,7 @@ def _ids(many: int) -> str:
 
 @lru_cache(maxsize=64)
 def _words(many: int) -> str:
-    return _believed("fingerprint", many).replace(driver.SELECTED, "memories.scope_id, memories.fingerprint")
+    return _believed(("fingerprint",), _OPEN, many).replace(driver.SELECTED, "memories.scope_id, memories.fingerprint")
 
 
 def last_positions(connection: Connection, scope_ids: Collection[int]) -> dict[int, int]:

@@ -37,6 +37,7 @@ class FindingSuite:
     async def test_get_answers_in_the_order_asked_without_the_missing(self, store: Records) -> None:
         one, two, three = await told(store, *some_memories(3))
         assert await store.get(a_scope(), [three.id, new_id(), one.id, two.id]) == [three, one, two]
+        assert await store.get(a_scope(), [two.id, one.id, two.id]) == [two, one]
         assert await store.get(a_scope(), []) == []
 
     async def test_get_answers_in_any_state(self, store: Records) -> None:

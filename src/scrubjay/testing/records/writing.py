@@ -133,6 +133,28 @@ class WritingSuite:
         for content in ("Ended", "Forgotten", "Elsewhere", "Other kind", "Other data"):
             assert (await known_of(store, a_memory(content))).same_words is None, content
 
+    async def test_same_words_of_what_has_ended_end_with_it(self, store: Records) -> None:
+        later, earlier, other, _keyed = await told(
+            store,
+            a_memory("On call", valid_from=NOW - DAY, valid_to=NOW),
+            a_memory("On call", valid_from=NOW - 2 * DAY, valid_to=NOW),
+            a_memory("On call", valid_from=NOW - DAY, valid_to=NOW + DAY),
+            a_memory("Away", key="k", valid_from=NOW - DAY, valid_to=NOW),
+        )
+        listening = Listening()
+        told_again = [
+            a_memory("On call", valid_from=NOW - HOUR, valid_to=other.valid_to),
+            a_memory("On call", valid_from=NOW - HOUR, valid_to=NOW + HOUR),
+            a_memory("On call"),
+            a_memory("Away", key="k", valid_from=NOW - DAY, valid_to=NOW),
+        ]
+        for draft, same in zip(told_again, (other, None, None, None), strict=True):
+            assert (await known_of(store, draft)).same_words == same
+        await store.write([a_memory("Else"), replace(told_again[0], id=a_memory().id, valid_to=NOW)], listening)
+        assert listening.known["On call"].same_words == earlier
+        await store.close(a_scope(), [earlier.id], at=NOW, because="wrong")
+        assert (await known_of(store, a_memory("On call", valid_to=NOW, valid_from=NOW - HOUR))).same_words == later
+
     async def test_events_said_twice_are_two(self, store: Records) -> None:
         outcomes = [
             remembered.outcome
