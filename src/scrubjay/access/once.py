@@ -1,12 +1,15 @@
 """Doing a request once, however often it is sent: the first one is worked on, the others get its answer."""
 
+import asyncio
 import hmac
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from hashlib import sha256
 from typing import Final
 
-from scrubjay.errors import AnotherRequest, UnderWay
-from scrubjay.model.access import Answer, Caller
+from scrubjay.errors import AnotherRequest, ScrubjayError, UnderWay
+from scrubjay.model.access import HELD, Answer, Caller
 from scrubjay.ports import Clock
 from scrubjay.ports.access import Answers, Claim
 
@@ -15,6 +18,8 @@ KEPT: Final = timedelta(hours=24)
 
 MOST_BYTES: Final = 1024 * 1024
 """The largest answer that is kept. Of a larger one it is only known that it was given."""
+
+_SIGN_SECONDS: Final = HELD.total_seconds() / 4
 
 
 class Once:
@@ -35,14 +40,14 @@ class Once:
             request=hmac.digest(sha256(name.encode()).digest(), request, sha256),
         )
 
-    async def begin(self, claim: Claim, *, within: timedelta) -> Answer | None:
-        """Return the answer that was given before; None: go on, and finish or abandon it `within` this time.
+    async def begin(self, claim: Claim) -> Answer | None:
+        """Return the answer that was given before; None: go on, have it held meanwhile, and finish or abandon it.
 
         Raises AnotherRequest when the name came with another request, and UnderWay when the first is still worked on
         or its answer could not be kept.
         """
         now = self._clock()
-        found = await self._answers.begin(claim, now=now, until=now + within)
+        found = await self._answers.begin(claim, now=now, until=now + HELD)
         if found is None:
             return None
         if not hmac.compare_digest(found.request, claim.request):
@@ -55,6 +60,22 @@ class Once:
                 "was purged since. Read what is stored, and use a new Idempotency-Key for a new request"
             )
         return found.answer
+
+    @asynccontextmanager
+    async def held(self, claim: Claim) -> AsyncIterator[None]:
+        """Hold the claim while its request is worked on. Should this process die, the next one may soon go on."""
+
+        async def give_signs() -> None:
+            while True:
+                await asyncio.sleep(_SIGN_SECONDS)
+                with suppress(ScrubjayError):  # The store is away for a moment: the next sign comes soon.
+                    await self._answers.hold(claim, until=self._clock() + HELD)
+
+        signs = asyncio.create_task(give_signs())
+        try:
+            yield
+        finally:
+            signs.cancel()
 
     async def finish(self, claim: Claim, answer: Answer | None) -> None:
         """Keep the answer for a day; without one, or of one that is too large, only that it was given."""

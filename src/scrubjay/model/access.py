@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final, Literal, TypeAlias, TypeVar, cast, get_args
 from uuid import UUID
 
@@ -21,6 +21,12 @@ RouteClass: TypeAlias = Literal["read", "write", "heavy", "failed"]
 
 MOST_NAMES: Final = 100
 """Users, projects or agents that one key is bound to."""
+
+HELD: Final = timedelta(seconds=8)
+"""How long the name of a request is held after the last sign of life of whoever works on it.
+
+Four times what a client waits before it sends the request again: so one that met a crash gets through.
+"""
 
 _Where = TypeVar("_Where", bound=Mapping[str, Any])
 

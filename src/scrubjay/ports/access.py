@@ -96,6 +96,9 @@ class Answers(Protocol):
         Of two who begin at once, one is told that the other did. What has ended, a claim or an answer, is free again.
         """
 
+    async def hold(self, claim: Claim, *, until: datetime) -> None:
+        """Let the claim last until then: its request is still worked on. What is done or given up is left alone."""
+
     async def finish(self, claim: Claim, answer: Answer | None, *, until: datetime) -> None:
         """Keep the answer until then; None when it cannot be kept, and only that it was given is."""
 

@@ -183,6 +183,24 @@ class AnswersSuite:
         assert await self.begun(answers, minutes=9) is not None
         assert await self.begun(answers, minutes=11) is None
 
+    async def test_a_claim_lasts_while_it_is_held(self, answers: Answers) -> None:
+        await self.begun(answers)
+        await answers.hold(CLAIM, until=NOW + 5 * MINUTE)
+        await answers.hold(replace(CLAIM, request=b"o" * 32), until=NOW + DAY)
+        assert await self.begun(answers, minutes=4) == Found(request=CLAIM.request, done=False, answer=None)
+        assert await self.begun(answers, minutes=6) is None
+
+    async def test_what_is_done_or_given_up_is_not_held(self, answers: Answers) -> None:
+        await self.begun(answers)
+        await answers.finish(CLAIM, ANSWER, until=NOW + MINUTE)
+        given_up = replace(CLAIM, name=b"m" * 32)
+        await self.begun(answers, given_up)
+        await answers.abandon(given_up)
+        for claim in (CLAIM, given_up):
+            await answers.hold(claim, until=NOW + DAY)
+        assert await self.begun(answers, given_up) is None
+        assert await self.begun(answers, minutes=2) is None
+
     async def test_what_has_ended_is_swept(self, answers: Answers) -> None:
         await self.begun(answers)
         await self.begun(answers, replace(CLAIM, tenant="other"), minutes=5)

@@ -34,6 +34,10 @@ class EncryptedAnswers:
 
         return replace(found, answer=await self._vault.with_rings([claim.tenant], work))
 
+    async def hold(self, claim: Claim, *, until: datetime) -> None:
+        """Let the claim last until then: its request is still worked on."""
+        await self._answers.hold(claim, until=until)
+
     async def finish(self, claim: Claim, answer: Answer | None, *, until: datetime) -> None:
         """Keep the answer until then; None when it cannot be kept, and only that it was given is."""
         if answer is not None:

@@ -119,6 +119,12 @@ class MemoryAnswers:
         self._found[_named(claim)] = (Found(request=claim.request, done=False, answer=None), until)
         return None
 
+    async def hold(self, claim: Claim, *, until: datetime) -> None:
+        """Let the claim last until then: its request is still worked on."""
+        known = self._found.get(_named(claim))
+        if known is not None and known[0].request == claim.request and not known[0].done:
+            self._found[_named(claim)] = (known[0], until)
+
     async def finish(self, claim: Claim, answer: Answer | None, *, until: datetime) -> None:
         """Keep the answer until then; None when it cannot be kept, and only that it was given is."""
         known = self._found.get(_named(claim))

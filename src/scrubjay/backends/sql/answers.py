@@ -43,6 +43,11 @@ class SqlAnswers:
 
         return await self._database.note(work)
 
+    async def hold(self, claim: Claim, *, until: datetime) -> None:
+        """Let the claim last until then: its request is still worked on."""
+        mine = update(kept_answers).where(_named(claim), _COLUMNS.request == claim.request, _COLUMNS.done.is_(False))
+        await self._database.note(lambda connection: connection.execute(mine.values(until=until)))
+
     async def finish(self, claim: Claim, answer: Answer | None, *, until: datetime) -> None:
         """Keep the answer until then; None when it cannot be kept, and only that it was given is."""
         mine = update(kept_answers).where(_named(claim), _COLUMNS.request == claim.request)

@@ -5,7 +5,7 @@ from starlette.middleware.gzip import GZipMiddleware
 
 from scrubjay.doors.http.access import Doorkeeper
 from scrubjay.doors.http.conditional import NotModified
-from scrubjay.doors.http.guard import HEAVY, Guard
+from scrubjay.doors.http.guard import Guard
 from scrubjay.doors.http.idempotency import Idempotency
 from scrubjay.settings import Settings
 
@@ -16,7 +16,7 @@ _SMALL = 1_024
 def add_entrance(app: FastAPI, settings: Settings) -> None:
     """Let no request through to the routes but by this way."""
     # The one that is added last is met first.
-    app.add_middleware(Idempotency, seconds=HEAVY * settings.request_seconds)
+    app.add_middleware(Idempotency)
     app.add_middleware(Doorkeeper, host=settings.host)
     app.add_middleware(GZipMiddleware, minimum_size=_SMALL)
     app.add_middleware(Guard, most_bytes=settings.request_bytes, seconds=settings.request_seconds)

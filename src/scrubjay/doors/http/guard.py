@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from scrubjay.doors.http.problems import problem, problem_of
 from scrubjay.errors import TookTooLong, Unavailable
+from scrubjay.model.access import HELD
 
 log = structlog.get_logger("scrubjay.http")
 
@@ -76,7 +77,7 @@ class Guard:
             if answering or not scope["app"].state.leaving.is_set():
                 raise
             log.warning("request was cut short: the service stops", method=request.method, path=request.url.path)
-            await problem_of(_cut_short(request, self._seconds), request.url.path)(scope, receive, send)
+            await problem_of(_cut_short(request), request.url.path)(scope, receive, send)
         except Exception as error:
             if isinstance(error, TimeoutError) and deadline.expired() and not answering:
                 log.warning("request took too long", method=request.method, path=request.url.path)
@@ -94,9 +95,9 @@ class Guard:
             await failure(scope, receive, send)
 
 
-def _cut_short(request: Request, seconds: float) -> Unavailable:
+def _cut_short(request: Request) -> Unavailable:
     # Nobody knows how much was done, so nothing lets go of the name before its time is over.
-    held = f", and its Idempotency-Key may be held for up to {HEAVY * seconds:g} seconds"
+    held = f", and its Idempotency-Key is held for {HELD.total_seconds():g} seconds"
     return Unavailable(
         "the service is being stopped, and this request was not done in time: send it again in a moment. What of it "
         f"was stored already is kept{held if 'idempotency-key' in request.headers else ''}"

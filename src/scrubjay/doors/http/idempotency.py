@@ -1,6 +1,5 @@
 """Idempotency-Key: a write that is sent again, because its answer was lost, is done once and answered alike."""
 
-from datetime import timedelta
 from typing import Final
 
 from starlette.datastructures import Headers
@@ -30,9 +29,8 @@ _MOST_BYTES: Final = 1024 * 1024
 class Idempotency:
     """Gives the answer of the first request to every later one with the same Idempotency-Key and the same body."""
 
-    def __init__(self, app: ASGIApp, *, seconds: float) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._within = timedelta(seconds=seconds)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through, or answer it here."""
@@ -56,7 +54,7 @@ class Idempotency:
     async def _once(self, scope: Scope, send: Send, visit: Visit, name: str, body: bytes) -> None:
         once = visit.jay.access.once
         claim = once.claim(name, _said(scope, body))
-        before = await once.begin(claim, within=self._within)
+        before = await once.begin(claim)
         if before is not None:
             given = Response(before.body, status_code=before.status, headers=dict(before.headers))
             given.headers["Idempotency-Replayed"] = "true"
@@ -64,7 +62,8 @@ class Idempotency:
             return
         heard = _Heard(send)
         try:
-            await self._app(scope, _given(body), heard)
+            async with once.held(claim):
+                await self._app(scope, _given(body), heard)
         except Exception:
             await once.abandon(claim)
             raise
