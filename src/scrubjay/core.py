@@ -259,7 +259,8 @@ class Core:
         known = id_of(id, self.tenant) if id is not None else None
         versions = await self.parts.stores.records.versions(scope, id=known, key=key)
         if not versions:
-            raise NotFound(f"there is no memory {id or key} in {scope}")
+            named = f"memory {id}" if key is None else f"memory with the key {key!r}"
+            raise NotFound(f"there is no {named} in {scope}")
         return versions
 
     async def around(self, id: Id, *, before: int = 2, after: int = 2, **where: Unpack[Where]) -> Memories:

@@ -29,6 +29,7 @@ NAME_LIMIT = 255
 
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_NUMBER = re.compile(r"\s*[+-]?[\d._]+(e[+-]?\d+)?\s*", re.IGNORECASE)
 
 
 def shown(value: object, limit: int = 80) -> str:
@@ -154,6 +155,13 @@ def in_utc(field: str, value: datetime | None) -> datetime | None:
         return value.astimezone(UTC)
     except OverflowError as error:
         raise InvalidInput(f"{field} is {value.isoformat()}: in UTC that is outside the years 1 to 9999") from error
+
+
+def written_out(moment: object) -> object:
+    """A moment as a door was given it. A bare number is refused: as seconds since 1970, "2026" is not what is meant."""
+    if isinstance(moment, int | float) or (isinstance(moment, str) and _NUMBER.fullmatch(moment)):
+        raise InvalidInput(f"the moment is {shown(moment)}: write it out, such as 2026-03-01T12:00:00Z")
+    return moment
 
 
 def check_order(field: str, start: datetime | None, end_field: str, end: datetime | None) -> None:

@@ -64,7 +64,12 @@ def test_a_wrong_memory(client, body, says):
         ({"query": "x", "limit": 1001}, "limit is 1001"),
         ({"query": "x", "mode": "magic"}, "mode is 'magic'"),
         ({"query": "x", "kinds": ["Not A Kind"]}, "kind is 'Not A Kind'"),
-        ({"query": "x", "as_of": "2026-03-01"}, "as_of"),
+        ({"query": "x", "as_of": "2026-03-01"}, "as_of is '2026-03-01' without a time zone: add one"),
+        ({"query": "x", "as_of": "nope"}, "as_of is 'nope': use a moment with its zone"),
+        ({"query": "x", "as_of": "2026"}, "as_of is '2026': write it out, such as 2026-03-01T12:00:00Z"),
+        ({"query": "x", "as_of": 7}, "as_of is 7: write it out, such as"),
+        ({"query": "x", "as_of": []}, "as_of is []: use a JSON object, or a moment with its zone"),
+        ({"query": "x", "as_of": {"known": "nope"}}, "as_of.known is not known here"),
         ({"query": "x", "data": {"a..b": 1}}, "a..b"),
         ({"query": "x", "least_similarity": 2}, "least_similarity is 2"),
         ({"query": 3}, "query is 3"),
@@ -82,6 +87,18 @@ def test_every_question_is_safe(client, query):
     assert client.post("/v1/memory/context", json={"query": query}).status_code == 200
 
 
+def test_a_field_is_named_as_it_was_written_and_once(client):
+    """Whatever can be written in several ways: pydantic tells of each, under names of its own."""
+    wrong = {"as_of": {"known_at": "nope", "valid_at": 7}, "limit": "many"}
+    found = problem_of(client.post("/v1/memory/recall", json={"query": "x", **wrong}))
+    assert sorted(fault.field for fault in found.errors) == ["as_of.known_at", "as_of.valid_at", "limit"]
+    found = problem_of(client.post("/v1/working/messages", json={"session": "s", "messages": ["Hello", 7, {"x": 1}]}))
+    assert [fault.message for fault in found.errors] == [
+        "messages.1 is 7: use text, or a JSON object",
+        "messages.2.x is not known here: remove it, or check its spelling",
+    ]
+
+
 def test_every_fault_is_listed(client):
     answer = client.post("/v1/memory", json={"importance": "high", "usr": "y"})
     found = problem_of(answer)
@@ -93,6 +110,8 @@ def test_every_fault_is_listed(client):
     [
         ("GET", "/v1/memory?limit=0", None, 400, "limit is 0"),
         ("GET", "/v1/memory?kidns=fact", None, 400, "kidns is not known here"),
+        ("GET", "/v1/memory?since=2026", None, 400, "since is '2026': write it out, such as"),
+        ("GET", "/v1/memory/history?key=nothing", None, 404, "there is no memory with the key 'nothing' in global"),
         ("GET", "/v1/memory?order=random", None, 400, "order is 'random'"),
         ("GET", "/v1/memory/nothing-here", None, 404, "there is no memory nothing-here"),
         ("GET", "/v1/memory/nothing-here/history", None, 404, "there is no memory nothing-here"),

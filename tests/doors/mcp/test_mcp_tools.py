@@ -8,8 +8,9 @@ import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
+from scrubjay.doors.here import project_of
 from scrubjay.doors.mcp.greeting import INSTRUCTIONS
-from scrubjay.doors.mcp.place import defaults_of, project_of
+from scrubjay.doors.mcp.place import defaults_of
 from scrubjay.doors.mcp.server import Door, described, server_of
 from scrubjay.doors.mcp.tools import TOOLS
 from scrubjay.errors import InvalidInput, StoreUnavailable
@@ -168,6 +169,7 @@ async def test_a_server_elsewhere_reads_no_files(tmp_path):
         ("remember", {"content": "x", "importance": 7}, "importance is 7.0: use a number from 0 to 1"),
         ("remember", {"content": "x", "colour": "red"}, "colour is not known here: remove it, or check its spelling"),
         ("remember", {"content": "x", "kind": "No Kind"}, "kind is 'No Kind': use a word of lower-case letters"),
+        ("remember", {"content": "x", "expires_at": "2026"}, "expires_at is '2026': write it out, such as 2026-"),
         ("remember", {"content": "x", "expires_at": "2026-03-01T12:00:00"}, "without a time zone: add one, such as Z"),
         ("remember", {"content": ["x"]}, "content is ['x']: use text"),
         ("remember", {"content": "x", "importance": "high"}, "importance is 'high': use a number, such as 0.5"),
@@ -177,7 +179,7 @@ async def test_a_server_elsewhere_reads_no_files(tmp_path):
         ("context", {"query": "x", "sections": ["none"]}, "sections.0 is 'none': use 'facts', 'tasks', 'workspace',"),
         ("forget", {}, "say what to forget: an id or a key, and just one of them"),
         ("forget", {"id": "x", "purge": True}, "there is nothing to forget in user=anna project=shop"),
-        ("history", {"key": "none"}, "there is no memory none in user=anna project=shop"),
+        ("history", {"key": "none"}, "there is no memory with the key 'none' in user=anna project=shop"),
     ],
 )
 async def test_what_is_wrong_is_said_with_its_remedy(tmp_path, tool, arguments, said):

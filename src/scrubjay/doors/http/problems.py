@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from scrubjay.errors import InvalidInput, ScrubjayError, Unauthenticated, UnderWay
+from scrubjay.model.access import HELD
 from scrubjay.model.checks import shown
 from scrubjay.model.remedies import wanted
 
@@ -107,7 +108,7 @@ def problem_of(error: ScrubjayError, path: str) -> ProblemResponse:
 
 _HEADERS: Final[dict[type[ScrubjayError], dict[str, str]]] = {
     Unauthenticated: {"WWW-Authenticate": 'Bearer realm="scrubjay"'},
-    UnderWay: {"Retry-After": "1"},
+    UnderWay: {"Retry-After": f"{HELD.total_seconds() / 4:.0f}"},
 }
 
 
@@ -118,7 +119,7 @@ async def _from_scrubjay(request: Request, error: Exception) -> ProblemResponse:
 
 async def _from_validation(request: Request, error: Exception) -> ProblemResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101 -- what it is registered for
-    faults = [_fault(one) for one in error.errors()]
+    faults = _faults(error)
     return problem(
         kind="InvalidInput",
         status=InvalidInput.status,
@@ -146,13 +147,49 @@ async def _from_http(request: Request, error: Exception) -> ProblemResponse:
     return answer
 
 
-def _fault(error: Mapping[str, Any]) -> Fault:
+def _faults(error: RequestValidationError) -> list[Fault]:
+    """What is wrong, each field once: of what can be written in several ways, pydantic tells of every one of them."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for one in error.errors():
+        found.setdefault(_field(one, error.body), []).append(one)
+    # Whatever is wrong inside a value was written in that way; the other ways say only that it was not in theirs.
+    inner = [field for field in found if not any(other.startswith(f"{field}.") for other in found)]
+    return [_joined([_fault(field, one) for one in _meant(found[field])]) for field in inner]
+
+
+def _field(error: Mapping[str, Any], body: object) -> str:
+    """The field as the caller wrote it."""
+    # FastAPI begins with where it looked, and pydantic names the ways to write a value: nothing a reader needs.
+    section, *places = error["loc"]
+    names: list[str] = []
+    for number, place in enumerate(places, 1):
+        is_missing = error["type"] == "missing" and number == len(places)
+        if section != "body" or is_missing or _holds(body, place):
+            names.append(str(place))
+            body = body[place] if _holds(body, place) else None  # type: ignore[index]  # it holds it
+    return ".".join(names)[:_FIELD_SHOWN] or section
+
+
+def _holds(value: object, place: object) -> bool:
+    return (isinstance(value, Mapping) and place in value) or (
+        isinstance(value, list) and isinstance(place, int) and place < len(value)
+    )
+
+
+def _meant(errors: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Those of one field that speak of the way in which it was written, as far as that can be told."""
+    return [one for one in errors if not one["type"].endswith("_type")] or errors
+
+
+def _joined(faults: Sequence[Fault]) -> Fault:
+    first, *others = faults
+    said = f"{first.field} is {first.value}: use "
+    remedies = dict.fromkeys(one.message.removeprefix(said) for one in others if one.message != first.message)
+    return first.model_copy(update={"message": ", or ".join([first.message, *remedies])})
+
+
+def _fault(field: str, error: Mapping[str, Any]) -> Fault:
     """One of FastAPI's findings in our words: the field, the value, the remedy."""
-    # FastAPI begins with where it looked, and for `remember` with which shape it took: nothing a reader needs.
-    section, *places = (str(place) for place in error["loc"])
-    if places[:1] in (["one"], ["many"]):
-        places = places[1:]
-    field = ".".join(places)[:_FIELD_SHOWN] or section
     value = shown(error["input"])
     if isinstance(error["input"], bytes):
         return Fault(field="body", message="the body is not declared as JSON: send Content-Type: application/json")

@@ -2,9 +2,10 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from scrubjay.model import DEFAULT_KIND, PLACE_NAMES, Where
+from scrubjay.model.checks import written_out
 from scrubjay.model.context import Section
 from scrubjay.model.similar import ReuseOutcome
 from scrubjay.model.workspace import CompletionStatus
@@ -12,7 +13,7 @@ from scrubjay.model.workspace import CompletionStatus
 ANY = "*"
 """Given as a name of the place, it leaves that name open, whatever the server was started with."""
 
-Moment = Annotated[AwareDatetime, Field(examples=["2026-03-01T12:00:00Z"])]
+Moment = Annotated[AwareDatetime, BeforeValidator(written_out), Field(examples=["2026-03-01T12:00:00Z"])]
 
 
 class Place(BaseModel):

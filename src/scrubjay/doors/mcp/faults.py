@@ -21,6 +21,8 @@ def fault(error: Mapping[str, Any]) -> str:
             return f"{field} is not known here: remove it, or check its spelling"
         case "timezone_aware":
             return f"{field} is {value} without a time zone: add one, such as Z"
+        case "value_error":
+            return str(error["ctx"]["error"]).replace("the moment", field)
         case _ if use := wanted(error):
             return f"{field} is {value}: use {use}"
         case _:

@@ -20,20 +20,12 @@ from pydantic import (
 
 from scrubjay import model
 from scrubjay.errors import InvalidInput
-from scrubjay.model.checks import in_utc, shown
-
-
-def _written(given: Any) -> Any:  # noqa: ANN401 -- whatever JSON was given
-    if isinstance(given, int | float):
-        written = f"the moment is {shown(given)}: write it as text, such as 2026-03-01T12:00:00Z"
-        raise ValueError(written)  # noqa: TRY004 -- what pydantic takes for a finding
-    return given
-
+from scrubjay.model.checks import in_utc, shown, written_out
 
 Moment: TypeAlias = Annotated[
     AwareDatetime,
     Strict(strict=False),  # JSON has no moments: they are written as text.
-    BeforeValidator(_written),
+    BeforeValidator(written_out),
     AfterValidator(lambda given: in_utc("the moment", given)),
     Field(examples=["2026-03-01T12:00:00Z"]),
 ]
