@@ -12,6 +12,7 @@ from langgraph.checkpoint.base import ERROR, INTERRUPT
 from langgraph.checkpoint.conformance import checkpointer_test, validate
 from langgraph.checkpoint.conformance.capabilities import ALL_CAPABILITIES
 from langgraph.checkpoint.conformance.test_utils import generate_checkpoint, generate_config, generate_metadata
+from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
@@ -241,6 +242,55 @@ async def test_writes_are_settled_as_langgraph_settles_them(saver):
     checkpoint = generate_checkpoint(checkpoint_id="not-yet-there")
     await saver.aput(generate_config("t"), checkpoint, generate_metadata(), {})
     assert (await saver.aget_tuple(config)).pending_writes == [("task", "early", 1)]
+
+
+async def put_anything(both, config, ids, chance):
+    """Put one checkpoint, nearly always after the last, and return its id."""
+    before = {"channel_values": {}, "channel_versions": {}}
+    if ids:
+        config["configurable"]["checkpoint_id"] = ids[-1] if chance.random() < 0.8 else chance.choice(ids)
+        before = (await both[1].aget_tuple(config)).checkpoint
+    new = {name: chance.choice((1, "x", None, [2], b"3")) for name in "abc" if chance.random() < 0.4}
+    versions = {name: f"{len(ids):032}.{chance.random()}" for name in new}
+    checkpoint = generate_checkpoint(
+        channel_values=before["channel_values"] | new, channel_versions=before["channel_versions"] | versions
+    )
+    metadata = generate_metadata(source=chance.choice(("loop", "input")))
+    for one in both:
+        await one.aput(config, checkpoint, metadata, versions)
+    return checkpoint["id"]
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_random_operations_are_answered_as_by_langgraphs_own_saver(saver, seed):
+    chance, both = random.Random(seed), (saver, InMemorySaver())
+    kept = {}
+    for _ in range(60):
+        place = (chance.choice("tu"), chance.choice(("", "", "sub")))
+        config, ids = generate_config(place[0], checkpoint_ns=place[1]), kept.setdefault(place, [])
+        match chance.choice(("put", "put", "put", "write", "write", "get", "list", "list", "delete")):
+            case "put":
+                ids.append(await put_anything(both, config, ids, chance))
+            case "write" if ids:
+                config["configurable"]["checkpoint_id"] = chance.choice(ids)
+                writes = [(chance.choice(("a", ERROR, INTERRUPT)), chance.randint(0, 9)) for _ in range(2)]
+                task, path = chance.choice("kl"), chance.choice(("", "~p"))
+                for one in both:
+                    await one.aput_writes(config, writes, task, path)
+            case "get":
+                config["configurable"] |= {"checkpoint_id": chance.choice(ids)} if ids and chance.random() < 0.5 else {}
+                ours, theirs = [await one.aget_tuple(config) for one in both]
+                assert ours == theirs
+            case "list":
+                asked = {"filter": chance.choice((None, {"source": "loop"})), "limit": chance.choice((None, 1, 3))}
+                if ids and chance.random() < 0.5:
+                    asked["before"] = generate_config(place[0], checkpoint_id=chance.choice(ids))
+                ours, theirs = [[found async for found in one.alist(config, **asked)] for one in both]
+                assert ours == theirs
+            case "delete" if chance.random() < 0.3:
+                for one in both:
+                    await one.adelete_thread(place[0])
+                kept = {other: ids for other, ids in kept.items() if other[0] != place[0]}
 
 
 @everywhere

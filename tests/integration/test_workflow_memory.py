@@ -1,5 +1,6 @@
 """A workflow has memory when there is one, and goes on when there is none."""
 
+import asyncio
 import logging
 
 import pytest
@@ -91,6 +92,18 @@ async def test_awaited_on_a_memory_that_is_not_open_yet(settings):
 def check_without(preference, learned, known):
     assert (preference, learned) == (None, None)
     assert known == {**{name: [] for name in EMPTY}, "text": "", "tokens": 0, "available": False}
+
+
+async def test_steps_side_by_side_open_one_memory(settings):
+    made = []
+
+    def opener():
+        made.append(scrubjay.open_async(**settings))
+        return made[-1]
+
+    async with AsyncWorkflowMemory(opener) as memory:
+        await asyncio.gather(*(memory.store_learned_fact("u-42", f"k{place}", "v") for place in range(4)))
+    assert len(made) == 1
 
 
 def test_a_workflow_goes_on_when_the_memory_was_closed(settings, caplog):

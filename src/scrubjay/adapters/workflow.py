@@ -7,6 +7,7 @@
 When memory is unavailable, a warning is logged, the context is empty and nothing is stored: the workflow goes on.
 """
 
+import asyncio
 import functools
 import json
 from collections.abc import Awaitable, Callable
@@ -92,6 +93,7 @@ class AsyncWorkflowMemory:
         self._jay = jay if isinstance(jay, Scrubjay) else None
         self._opener: Opener = jay if jay is not None and not isinstance(jay, Scrubjay) else scrubjay.open_async
         self._is_mine = False
+        self._opening = asyncio.Lock()
 
     async def get_context_for_workflow(
         self,
@@ -184,14 +186,16 @@ class AsyncWorkflowMemory:
             return otherwise
 
     async def _opened(self) -> Scrubjay:
-        if self._jay is None:
-            made = self._opener()
-            await made.start()
-            self._jay, self._is_mine = made, True
-        elif not self._jay.parts.is_open.is_set() and not self._is_mine:
-            await self._jay.start()
-            self._is_mine = True
-        return self._jay
+        # Steps of a workflow run side by side, and whoever comes second must not open a second one.
+        async with self._opening:
+            if self._jay is None:
+                made = self._opener()
+                await made.start()
+                self._jay, self._is_mine = made, True
+            elif not self._jay.parts.is_open.is_set() and not self._is_mine:
+                await self._jay.start()
+                self._is_mine = True
+            return self._jay
 
 
 class WorkflowMemory(Blocking[AsyncWorkflowMemory]):
