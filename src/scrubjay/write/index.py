@@ -279,6 +279,7 @@ class Index:
 
     async def _store(self, generation: int, embedder: Embedder, memories: Sequence[Memory]) -> None:
         await self._together.store(generation, await embed(memories, embedder))
+        await self._together.retire_closed(memories)
 
     async def _with_vectors(self, memories: Sequence[Memory]) -> list[Memory]:
         """Those that are to have vectors. The others, of kinds that are never found by meaning, are marked as such."""

@@ -4,11 +4,14 @@ A write to an engine on a server, to its mirror and to the marks takes much the 
 """
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
+from uuid import UUID
 
 from scrubjay.errors import InvalidInput, Unavailable
+from scrubjay.model import Memory, Scope
 from scrubjay.ports import Entry, Records, Stores, Vectors
 
 MANY: Final = 64
@@ -57,6 +60,21 @@ class Together:
             await self._store(generation, entries)
         if group.failed is not None:
             raise type(group.failed)(str(group.failed)) from group.failed
+
+    async def retire_closed(self, indexed: Sequence[Memory]) -> None:
+        """Retire those that were closed while they were being indexed.
+
+        Whoever closed one may have retired it before it had vectors, and these would count as live for good.
+        """
+        doubted: dict[str, list[UUID]] = defaultdict(list)
+        for memory in indexed:
+            # What has no key is closed by those who know its id, and who stored it has not told anybody yet.
+            if memory.key is not None and memory.superseded_at is None:
+                doubted[memory.scope.tenant].append(memory.id)
+        for tenant, ids in doubted.items():
+            stored = await self._records.get(Scope(tenant=tenant), ids)
+            if closed := [memory.id for memory in stored if memory.superseded_at is not None]:
+                await self._vectors.retire(closed)
 
     async def _store_group(self, generation: int, group: _Group) -> None:
         try:
