@@ -38,6 +38,7 @@ class Outcome:
     """By system. Empty when there is nothing to find."""
     milliseconds: float = 0.0
     tokens: int = 0
+    confidence: float | None = None
 
 
 async def run(
@@ -74,6 +75,7 @@ async def _outcome(jay: Scrubjay, asked: Asked, data: DataSet, count: Callable[[
         category=asked.category,
         milliseconds=taken,
         tokens=sum(count(hit.passage or hit.memory.content) for hit in given),
+        confidence=hits.confidence,
     )
     if asked.relevant:
         whole = await jay.recall(asked.text, limit=LIMIT, touch=False, **narrow)

@@ -75,7 +75,7 @@ class Match(NamedTuple):
 
     id: UUID
     score: float
-    """For words: BM25 or alike, above 0. For meaning: cosine similarity, -1 to 1."""
+    """For words: BM25, above 0; for a word that one of n texts has that is about ln n. For meaning: cosine, -1 to 1."""
     start: int = 0
     stop: int | None = None
     """The part of the content that was found; a stop of None means all of it."""

@@ -50,8 +50,18 @@ and exact search: of 205 texts that a question was cut from, 172 are among ten w
 of the six sets changes; from 0.04 on, code search loses a little.
 """
 
+LEAST_RARITY: Final = 1.5
+"""The same for BM25 where few memories have the words: scores that lie closer together tell too little.
+
+In a small store every word is rare, and one memory with "use" stood out among ten as a name does among thousands. BM25
+grows with the logarithm of how many memories there are, so in a large store this hardly ever holds. Measured with 146
+questions to 12 small stores, and to all 121 memories together: the first hit is right for 88 % instead of 86 %, and for
+69 % instead of 62 %. A full ranking is the best of many, which lie close together: with a million, 2 of 200 texts were
+lost when it held for these too.
+"""
+
 _ROUNDING: Final = 1e-9
-"""The same for BM25, whose unit can be anything: only what is equal but for rounding is noise."""
+"""The same for other rankings by words: only what is equal but for rounding is noise."""
 
 DEPTH: Final = 100
 """Memories to ask each retriever for."""
@@ -180,11 +190,13 @@ def fuse(rankings: Mapping[str, Sequence[Match]], *, terms: int = 1, depth: int 
     totals = [0.0] * len(rows)
     noted: list[_Noted] = []
     titles = rankings.get("title", ())
-    for name, weight in _weights(columns, terms).items():
+    weights = _weights(columns, terms)
+    for name, weight in weights.items():
         matches = _with_titles(columns[name], titles) if name == "meaning" and titles else columns[name]
         scores = [match.score for match in matches]
-        absent = _absent(name, scores, complete=len(scores) < depth)
-        least = LEAST_SPREAD if name == "meaning" else _ROUNDING * scores[0]
+        complete = len(scores) < depth
+        absent = _absent(name, scores, complete=complete)
+        least = _least_spread(name, scores, of_few=complete and len(weights) > 1)
         standard = _standardized(scores, places[name], len(rows), absent=absent, least=least)
         totals = [total + weight * score for total, score in zip(totals, standard, strict=True)]
         noted.append(_Noted(name, columns[name], _by_row(places[name]), standard, weight))
@@ -237,6 +249,14 @@ def _absent(name: str, scores: Sequence[float], *, complete: bool) -> float:
     if not complete:
         return min(scores)
     return 0.0 if name == "words" else sum(scores) / len(scores)
+
+
+def _least_spread(name: str, scores: Sequence[float], *, of_few: bool) -> float:
+    """The standard deviation from which on the scores of a ranking tell its memories apart."""
+    if name == "meaning":
+        return LEAST_SPREAD
+    # Never more than the best, or words would have no voice at all among two or three memories.
+    return min(LEAST_RARITY, scores[0]) if of_few else _ROUNDING * scores[0]
 
 
 def _standardized(

@@ -1,6 +1,7 @@
 """What every search by words has to do. It is derived from records, so the store under test is both."""
 
 from datetime import datetime
+from math import log
 from typing import Protocol
 
 import pytest
@@ -70,6 +71,14 @@ class TextsSuite:
         rare = "The build of zebra 99 ran for a while"
         await told(store, *fillers(30), a_memory(rare), *fillers(60)[30:])
         assert (await found(store, "service zebra"))[0] == rare
+
+    async def test_a_word_counts_by_the_logarithm_of_how_many_lack_it(self, store: TextStore) -> None:
+        await told(store, *fillers(39), a_memory("The build of zebra 99 ran for a while"))
+        [few] = await store.match(["zebra"], Filter(scope=a_scope()), now=NOW, limit=9)
+        assert log(40) / 2 < few.score < log(40) * 2
+        await told(store, *fillers(120)[39:])
+        [many] = await store.match(["zebra"], Filter(scope=a_scope()), now=NOW, limit=9)
+        assert few.score < many.score < log(121) * 2
 
     @pytest.mark.parametrize("said", ["test", "tests", "testing", "tested"])
     @pytest.mark.parametrize("asked", ["test", "tests", "testing", "tested"])
