@@ -86,7 +86,7 @@ async def test_writers_who_block_each_other_start_over(database):
     )
     uses = await database.read(lambda connection: connection.execute(select(memories.c.uses)).scalars().all())
     assert uses == [2, 2]
-    assert sum(runs) == 3
+    assert sum(runs) >= 3  # On a busy machine the two may meet more than once.
 
 
 async def test_serialization_failures_start_over(database):

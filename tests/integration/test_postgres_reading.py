@@ -79,6 +79,19 @@ async def test_every_filter_admits_what_it_says(database, monkeypatch, named):
         assert {match.id for match in found} == {memory.id for memory in said if asked.matches(memory, NOW)}, asked
 
 
+@pytest.mark.parametrize("most", [0, 10**9], ids=["admitted first", "ranked first"])
+async def test_a_wide_search_finds_what_the_filter_admits_whichever_is_asked_first(database, monkeypatch, most):
+    monkeypatch.setattr(texts_postgresql, "RANKED", 8)
+    monkeypatch.setattr(texts_postgresql, "_MOST", most)
+    texts, said = SqlTexts(database), all_sorts()
+    await SqlRecords(database).load(said)
+    rare = [said[place] for place in (4, 20, 25)]
+    for asked in FILTERS:
+        wanted = {memory.id for memory in rare if asked.matches(memory, NOW)}
+        found = await texts.match(["4", "20", "25"], asked, now=NOW, limit=max(1, len(wanted)), guess=False)
+        assert {match.id for match in found} == wanted, asked
+
+
 async def test_what_is_read_is_what_was_stored(database):
     records = SqlRecords(database)
     said = [
@@ -116,9 +129,11 @@ async def test_a_wide_search_counts_each_word_once(database, monkeypatch):
     monkeypatch.setattr(texts_postgresql, "told_together", heard)
     asked = Filter(scope=a_scope())
     first = await texts.match(["bird", "number7"], asked, now=NOW, limit=3)
-    assert counted == [3, 1], "two words and all rows; then what the planner expects of the common one"
+    assert counted == [3, 2], (
+        "what the planner expects of two words, and all rows; then those of words that may be rare"
+    )
     assert await texts.match(["bird", "number7"], asked, now=NOW, limit=3) == first
-    assert counted == [3, 1]
+    assert counted == [3, 2]
 
 
 async def test_an_error_of_the_server_is_ours(database):

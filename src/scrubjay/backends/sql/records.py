@@ -1,5 +1,6 @@
 """The record store: the only truth, on SQLite and on PostgreSQL."""
 
+import functools
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
@@ -7,19 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Select,
-    and_,
-    delete,
-    distinct,
-    func,
-    or_,
-    select,
-    text,
-    update,
-)
+from sqlalchemy import ColumnElement, Connection, Select, and_, delete, distinct, func, or_, select, text, update
 
 from scrubjay.backends.sql import texts, writing
 from scrubjay.backends.sql.answers import without_answers
@@ -33,6 +22,8 @@ from scrubjay.model import Filter, Memory, Order, Remembered, Scope
 from scrubjay.ports import WORDS_ONLY, Counts, Decide
 
 _PAGE = 500
+_STRETCH = 20_000
+"""Rows that a scan lists at once."""
 _COLUMN = memories.c
 
 
@@ -79,19 +70,21 @@ class SqlRecords:
 
     async def scan(self, filter: Filter, *, now: datetime, batch: int = _PAGE) -> AsyncIterator[list[Memory]]:
         """Stream every matching memory, oldest first, a batch at a time."""
-        narrowed = rows().order_by(_COLUMN.seq).limit(batch)
+        # Many are listed at once: a server that cannot tell how many rows a filter admits looks through all of them
+        # each time. By row number, not by id: the last one may be purged before the next stretch is asked for.
+        in_turn = select(_COLUMN.seq, _COLUMN.id).order_by(_COLUMN.seq).limit(max(batch, _STRETCH))
         last = 0
 
-        def work(connection: Connection) -> tuple[list[Memory], int]:
-            admitted_rows = self._admitted(connection, filter, now)
-            page = self._reader.fetch(connection, narrowed.where(admitted_rows, _COLUMN.seq > last))
-            end = select(_COLUMN.seq).where(_COLUMN.id == page[-1].id) if page else None
-            return page, connection.execute(end).scalar_one() if end is not None else last
+        def listed(connection: Connection) -> Sequence[Any]:
+            return connection.execute(in_turn.where(self._admitted(connection, filter, now), _COLUMN.seq > last)).all()
 
-        # By row number, not by id: the last one of a page may be purged before the next is asked for.
-        while (page_and_end := await self._database.read(work))[0]:
-            page, last = page_and_end
-            yield page
+        while stretch := await self._database.read(listed):
+            for start in range(0, len(stretch), batch):
+                ids = [row.id for row in stretch[start : start + batch]]
+                found = await self._database.glance(functools.partial(self._reader.by_ids, ids=ids))
+                if matching := [memory for memory in found if filter.matches(memory, now)]:
+                    yield matching
+            last = stretch[-1].seq
 
     async def among(self, filter: Filter, *, now: datetime, limit: int) -> list[UUID] | None:
         """Return the ids of all matching memories, newest first, or None when there are more than the limit."""
@@ -231,6 +224,11 @@ class SqlRecords:
         named = Counter(ids)
 
         def work(connection: Connection) -> None:
+            if self._dialect == "postgresql":
+                # In one order, for whoever counts uses of the same memories meanwhile: each would wait for the other.
+                for page in _pages(sorted(named)):
+                    locked = select(_COLUMN.id).where(_COLUMN.id.in_(page), places).order_by(_COLUMN.id)
+                    connection.execute(locked.with_for_update(key_share=True))
             for times in set(named.values()):
                 for page in _pages([one for one in named if named[one] == times]):
                     touching = update(memories).where(_COLUMN.id.in_(page), places)
