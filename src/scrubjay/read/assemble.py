@@ -12,6 +12,7 @@ from uuid import UUID
 
 from scrubjay.model import STANDING_KINDS, Context, Memory, Trust
 from scrubjay.model.context import Form
+from scrubjay.model.tasks import read_apart
 from scrubjay.ports import Tokens
 from scrubjay.read.diversify import Gist
 from scrubjay.read.headings import ALSO, OUTSIDE, RECENT, STANDING
@@ -28,6 +29,9 @@ RECENT_SHARE: Final = 0.25
 
 SECTION_SHARE: Final = 0.5
 """One section may fill this share of the room for answers before the others have had their turn."""
+
+SHORT: Final = 400
+"""Characters of a memory that is written whole, whichever part of it was found; and of what was done in a task."""
 
 
 class LeftOut(NamedTuple):
@@ -138,11 +142,15 @@ def _in_turn(found: Sequence[Offer], room: int) -> list[Offer]:
 
 
 def _passage(ranked: Ranked) -> str:
-    """The part that was found, when the memory is longer than that."""
+    """The part that was found, when the memory is much longer than that. A task also tells what was done."""
     content, start, stop = ranked.memory.content, ranked.start, ranked.stop
-    if stop is None or (start <= 0 and stop >= len(content)):
+    if stop is None or len(content) <= SHORT or (start <= 0 and stop >= len(content)):
         return content
-    return f"{'… ' if start > 0 else ''}{content[start:stop].strip()}{' …' if stop < len(content) else ''}"
+    part = f"{'… ' if start > 0 else ''}{content[start:stop].strip()}{' …' if stop < len(content) else ''}"
+    done, _ = read_apart(ranked.memory)[-1]
+    if stop > done:
+        return part
+    return f"{part}\n{content[done : done + SHORT].strip()}{' …' if len(content) > done + SHORT else ''}"
 
 
 def _weightiest_first(standing: Iterable[Memory]) -> list[Memory]:

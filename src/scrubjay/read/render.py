@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from scrubjay.model import Memory, Trust
+from scrubjay.model.citations import CODE_KIND, citations_of
 from scrubjay.model.context import Form
+from scrubjay.model.tasks import TASK_KIND
 from scrubjay.read.headings import RECENT
 
 CHAT_ROLES: Final = frozenset({"user", "assistant"})
@@ -59,8 +61,10 @@ class Markdown:
 
     def entry(self, memory: Memory, content: str, heading: str) -> str:  # noqa: ARG002 -- the shape of every form
         """Write one memory as an entry of a list."""
-        said = ", ".join(part for part in (_day(memory), _speaker(memory)) if part) or _source(memory)
-        lines = f"{said}: {content.strip()}".splitlines() if said else content.strip().splitlines()
+        said = ", ".join(filter(None, (_day(memory), _speaker(memory), _source(memory), _task(memory), _where(memory))))
+        # Code begins on a line of its own, below its place: so its lines stand as they do in the file.
+        between = ":\n" if memory.kind == CODE_KIND else ": "
+        lines = f"{said}{between if said else ''}{content.strip()}".splitlines()
         return "\n".join([f"- {lines[0]}", *(f"  {line}".rstrip() for line in lines[1:])])
 
     def opening(self, heading: str) -> str:
@@ -79,7 +83,13 @@ class Xml:
 
     def entry(self, memory: Memory, content: str, heading: str) -> str:  # noqa: ARG002 -- the shape of every form
         """Write one memory as an element."""
-        known = {"at": _day(memory), "by": _speaker(memory), "source": _source(memory)}
+        known = {
+            "at": _day(memory),
+            "by": _speaker(memory),
+            "source": _source(memory),
+            "task": _task(memory),
+            "where": _where(memory),
+        }
         attributes = "".join(f" {name}={_attribute(value)}" for name, value in known.items() if value)
         return f"<memory{attributes}>{_legal(content.strip()).translate(_IN_TEXT)}</memory>"
 
@@ -147,6 +157,20 @@ def _day(memory: Memory) -> str:
 def _speaker(memory: Memory) -> str:
     role = memory.data.get("role")
     return (memory.author or (role if isinstance(role, str) else "")) if memory.is_event else ""
+
+
+def _task(memory: Memory) -> str:
+    """Which task it was, and how it ended: what was done is good advice only if it worked."""
+    name, attempt, success = (memory.data.get(one) for one in ("task_id", "attempt", "success"))
+    if memory.kind != TASK_KIND or not isinstance(name, str) or not isinstance(success, bool):
+        return ""
+    again = f", attempt {attempt}," if isinstance(attempt, int) and attempt > 1 else ""
+    return f"{name}{again} {'succeeded' if success else 'failed'}"
+
+
+def _where(memory: Memory) -> str:
+    """Where the code stands that it holds or speaks of: whoever is to change it has to open the file."""
+    return ", ".join(map(str, citations_of(memory)))
 
 
 def _source(memory: Memory) -> str:

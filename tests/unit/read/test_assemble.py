@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.model import Trust
-from scrubjay.read.assemble import assemble
+from scrubjay.model.tasks import Execution
+from scrubjay.read.assemble import SHORT, assemble
 from scrubjay.read.fuse import Candidate
 from scrubjay.read.headings import HEADINGS, OUTSIDE
 from scrubjay.read.rerank import PARTS, Ranked
@@ -166,9 +167,34 @@ def test_no_content_can_pose_as_a_heading(newline):
 
 
 def test_a_long_memory_is_shown_by_the_part_that_was_found():
-    memory = a_memory("Before it. The part that matters. After it.")
+    memory = a_memory(f"Before it. The part that matters. {'After it. ' * 40}")
     page = a_page(ranked=[found(memory, start=11, stop=33)])
     assert page.text.endswith("- … The part that matters. …")
+
+
+def test_a_short_memory_is_shown_whole_whichever_part_was_found():
+    memory = a_memory("Before it. The part that matters. After it.")
+    assert a_page(ranked=[found(memory, start=11, stop=33)]).text.endswith(f"- {memory.content}")
+
+
+def test_a_task_says_how_it_ended_and_what_was_done():
+    short = Execution(
+        task_id="T-1", task_description="Log in again", execution_summary="Renewed the token", success=True
+    )
+    asked, done = "The cart page is slow. " * 30, "Added an index, still slow. " * 30
+    long = Execution(task_id="T-2", attempt=2, task_description=asked, execution_summary=done, success=False)
+    memories = [a_memory(one.content, kind="task", key=one.key, data=one.data) for one in (short, long)]
+    page = a_page(ranked=[found(memories[0], start=0, stop=12), found(memories[1], start=0, stop=22)])
+    assert page.text.splitlines() == [
+        "## Tasks and patterns",
+        "- T-1 succeeded: Log in again",
+        "",
+        "  Renewed the token",
+        "- T-2, attempt 2, failed: The cart page is slow. …",
+        f"  {done[:SHORT].strip()} …",
+    ]
+    part = a_page(ranked=[found(memories[1], start=len(long.content) - 22, stop=len(long.content))])
+    assert part.text.endswith(f"- T-2, attempt 2, failed: … {long.content[-22:].strip()}")
 
 
 def test_what_does_not_fit_at_the_beginning_stands_behind_the_answers():

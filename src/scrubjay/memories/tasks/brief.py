@@ -135,4 +135,6 @@ def _cut(text: str, longest: int) -> str:
 
 def _pattern(match: PatternMatch) -> str:
     pattern = match.pattern
+    if pattern.pattern_type == "failure":
+        return f"{pattern.name}: {pattern.samples - pattern.successes} of {pattern.samples} such tasks failed"
     return f"{pattern.name}: {pattern.successes} of {pattern.samples} such tasks succeeded"
