@@ -53,8 +53,8 @@ def test_code_and_files_answer_with_reasons(run, shop):
     [row] = run("workspace", "files", "load_user_name is slow", "-p", "shop").rows
     assert row[1:] == ["src/app.py", "defines load_user_name · words of the task", "load_user_name"]
     assert run("workspace", "files", "load_user_name", "--json").json["files"][0]["path"] == "src/app.py"
-    assert "has the repository been ingested?" in run("workspace", "code", "user", "-p", "none").err
-    assert "has the repository been ingested?" in run("workspace", "files", "user", "-p", "none").err
+    assert "`scrubjay workspace ingest FOLDER`" in run("workspace", "code", "user", "-p", "none").err
+    assert "`scrubjay workspace ingest FOLDER`" in run("workspace", "files", "user", "-p", "none").err
 
 
 def test_a_citation_drifts(run, shop):

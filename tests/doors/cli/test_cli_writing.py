@@ -144,3 +144,12 @@ def test_an_error_is_json_when_json_is_asked_for(run):
     done = run("get", "nothing", "--json", code=1)
     assert done.out == ""
     assert json.loads(done.err)["error"] == "NotFound"
+
+
+def test_a_point_is_the_project_of_the_repository_at_hand(run, tmp_path, monkeypatch):
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    (tmp_path / "shop" / "src").mkdir()
+    monkeypatch.chdir(tmp_path / "shop" / "src")
+    run("remember", "Deploys happen on Tuesdays", "-p", ".")
+    assert [one["content"] for one in run("list", "-p", "shop", "--json").json] == ["Deploys happen on Tuesdays"]
+    assert run("agents", "list", "-p", ".", "--json").code == 0

@@ -44,6 +44,22 @@ def test_a_misspelt_command_is_named(typed, said):
     assert said in answer.output
 
 
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["recall", "x", "-n", "many"], "'--limit' / '-n': it is 'many': use a whole number"),
+        (["recall", "x", "--limit", "0"], "'--limit' / '-n': it is '0': use 1 or more"),
+        (["remember", "x", "--importance", "7"], "'--importance': it is '7': use 1.0 or less"),
+        (["recall", "x", "--as-of", "soon"], "'--as-of': 'soon' is no moment: use a date such as"),
+        (["workspace", "search", "x", "--status", "odd"], "'--status': 'odd' is not one of 'succeeded', 'rejected'"),
+    ],
+)
+def test_a_value_that_is_refused_is_named_with_the_remedy(typed, said):
+    answer = CliRunner().invoke(app, typed, env={"COLUMNS": "200"})
+    assert answer.exit_code == 2
+    assert said in answer.output
+
+
 def test_the_help_names_all_of_them_in_their_panels():
     shown = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "120"}).output
     panels = re.findall(r"─ (Begin|Write|Read|Know|Learn|Carry|Look after) ─", shown)

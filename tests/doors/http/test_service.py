@@ -62,6 +62,17 @@ def test_the_readme_works_as_it_stands(server):
         json.loads(done.stdout)
 
 
+@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/version", "/metrics", "/docs", "/openapi.json"])
+def test_a_probe_may_ask_without_wanting_the_body(client, path):
+    answer = client.head(path)
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["content-type"] == client.get(path).headers["content-type"]
+
+
+def test_head_is_for_probes_only(client):
+    assert client.head("/v1/memory").status_code == 405
+
+
 def test_operations(client):
     assert client.get("/healthz").json() == {"status": "alive"}
     ready = client.get("/readyz").json()

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from scrubjay.doors.cli import agents_views, views
 from scrubjay.doors.cli.output import note, output, write_json, write_line, write_table
-from scrubjay.doors.cli.place import SCOPE, House
+from scrubjay.doors.cli.place import SCOPE, House, Project
 from scrubjay.doors.cli.verb import AsJson, verb
 from scrubjay.model.scope import OfAgent
 
@@ -23,9 +23,7 @@ class Home(House):
     """Which store, and where in it an agent lives. It outlives its sessions, so none is named."""
 
     user: Annotated[str | None, typer.Option("--user", "-u", help="Whose it is.", rich_help_panel=SCOPE)] = None
-    project: Annotated[
-        str | None, typer.Option("--project", "-p", help="Which project it is about.", rich_help_panel=SCOPE)
-    ] = None
+    project: Project = None
     workflow: Annotated[
         str | None, typer.Option("--workflow", "-w", help="Which run of a workflow.", rich_help_panel=SCOPE)
     ] = None

@@ -9,6 +9,8 @@ import typer
 from typer.core import TyperGroup
 
 from scrubjay.doors.cli.examples import EXAMPLES
+from scrubjay.model.checks import shown
+from scrubjay.model.remedies import wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,4 +84,24 @@ def group_of(entries: tuple[Entry, ...]) -> type[TyperGroup]:
             super().__init__(**details)
             self.commands = Commands(entries)
 
+        def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 -- see Entry.load
+            """Run the command that was asked for. A value that is refused is named, with what to write instead."""
+            try:
+                return super().invoke(ctx)
+            except typer.BadParameter as error:
+                error.message = _in_our_words(error)
+                raise
+
     return Group
+
+
+def _in_our_words(error: typer.BadParameter) -> str:
+    """What is wrong with an option, in the words that every door has for it, where Typer has only those of pydantic."""
+    from pydantic import ValidationError  # noqa: PLC0415 -- for those who mistype something
+
+    if not isinstance(error.__cause__, ValidationError):
+        return error.message
+    finding, *_ = error.__cause__.errors()
+    remedy = wanted(finding)
+    # What a parser refuses names the value and the remedy already, behind two words of pydantic.
+    return f"it is {shown(finding['input'])}: use {remedy}" if remedy else error.message.removeprefix("Value error, ")

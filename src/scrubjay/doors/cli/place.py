@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from scrubjay.doors.cli.verb import Options
+from scrubjay.doors.here import HERE, project_of
 from scrubjay.logs import FIELDS
 from scrubjay.model import PLACE_NAMES, Where
 
@@ -20,6 +21,23 @@ if TYPE_CHECKING:
 
 _STORE = "Store"
 SCOPE = "Scope"
+
+
+def _named(project: str | None) -> str | None:
+    """The project by its name: `.` is the repository of the working directory, as `workspace ingest` names it."""
+    return project_of(Path()) if project == HERE else project
+
+
+Project: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--project",
+        "-p",
+        callback=_named,
+        help="Which project it is about; . is the repository you are in.",
+        rich_help_panel=SCOPE,
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,9 +75,7 @@ class Place(House):
     """Which store, and which scope in it. What is not named is open."""
 
     user: Annotated[str | None, typer.Option("--user", "-u", help="Whose it is.", rich_help_panel=SCOPE)] = None
-    project: Annotated[
-        str | None, typer.Option("--project", "-p", help="Which project it is about.", rich_help_panel=SCOPE)
-    ] = None
+    project: Project = None
     agent: Annotated[str | None, typer.Option("--agent", "-a", help="Which agent's.", rich_help_panel=SCOPE)] = None
     session: Annotated[
         str | None, typer.Option("--session", "-s", help="Which conversation.", rich_help_panel=SCOPE)

@@ -125,7 +125,10 @@ def search(
     else:
         write_table((), [workspace_views.hit_row(hit) for hit in found])
     if not found:
-        note("no completed job fits: record some with `scrubjay workspace record`, or ask more widely")
+        note(
+            "no completed job fits: record some with `scrubjay workspace record`, or ask more widely. "
+            "What the code itself says is found by `scrubjay workspace code`"
+        )
     if found.degraded:
         note(f"answered without {', '.join(found.degraded)}: `scrubjay doctor` says what is wrong")
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _SHOWN = 20
 """Redacted secrets that are listed one by one; --json has all of them."""
 
+_NOTHING = "nothing fits: read the repository in with `scrubjay workspace ingest FOLDER`, or ask more widely"
+
 _STATES = {"fresh": "green", "drifted": "yellow", "orphaned": "red"}
 
 
@@ -108,7 +110,7 @@ def code(
         return
     write_table(("score", "code", "state", "why"), [_hit_row(one) for one in found])
     if not found:
-        note("nothing was found: has the repository been ingested?")
+        note(_NOTHING)
 
 
 def _hit(one: CodeHit) -> dict[str, Json]:
@@ -148,7 +150,7 @@ def files(
         [(f"{one.score:.2f}", Text(one.path, style=views.ID), one.why, ", ".join(one.symbols[:3])) for one in found],
     )
     if not found:
-        note("nothing was found: has the repository been ingested?")
+        note(_NOTHING)
 
 
 def _file(one: RelevantFile) -> dict[str, Json]:

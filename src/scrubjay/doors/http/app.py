@@ -16,6 +16,7 @@ from scrubjay.doors.http.aliased import Aliased
 from scrubjay.doors.http.entrance import add_entrance
 from scrubjay.doors.http.metrics import add_metrics
 from scrubjay.doors.http.opening import Opening
+from scrubjay.doors.http.probed import Probed
 from scrubjay.doors.http.problems import RESPONSES, Problem, translate_errors
 from scrubjay.doors.http.routes import router
 from scrubjay.doors.http.watched import Watched
@@ -58,6 +59,7 @@ def application(settings: Settings, *, counted: Path | None = None) -> FastAPI:
     # Added last, so that it is the first: also what is refused is counted.
     app.add_middleware(Watched, telemetry=telemetry)
     app.add_middleware(Aliased)
+    app.add_middleware(Probed)
     translate_errors(app)
     app.include_router(router, prefix="/v1")
     _add_operations(app)

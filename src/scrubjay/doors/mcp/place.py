@@ -1,14 +1,9 @@
 """Where the tools work unless a call says otherwise: as the server was started."""
 
 from pathlib import Path
-from typing import Final
 
+from scrubjay.doors.here import HERE, project_of
 from scrubjay.model import Scope, Where
-
-HERE: Final = "."
-"""Given as the project: the repository that the working directory lies in."""
-
-_GIT: Final = ".git"
 
 
 def defaults_of(given: Where, folder: Path) -> Where:
@@ -19,20 +14,3 @@ def defaults_of(given: Where, folder: Path) -> Where:
     where: Where = {**given, "project": project_of(folder)} if given.get("project") == HERE else given
     Scope(**where)
     return where
-
-
-def project_of(folder: Path) -> str:
-    """The name under which `workspace.ingest` keeps the repository of a folder: that of its first working tree.
-
-    A folder in no repository has its own name.
-    """
-    here = folder.resolve()
-    for place in (here, *here.parents):
-        marker = place / _GIT
-        if marker.exists():
-            # A further working tree has a file there, which names a folder inside the first one's git folder.
-            told = marker.read_text(encoding="utf-8").removeprefix("gitdir:").strip() if marker.is_file() else ""
-            folders = Path(told).parts
-            first = Path(*folders[: folders.index(_GIT)]) if _GIT in folders and "worktrees" in folders else place
-            return first.name or "root"
-    return here.name or "root"
