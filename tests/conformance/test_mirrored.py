@@ -1,6 +1,5 @@
 """An engine with a mirror keeps every promise of the engine, and the mirror keeps those of an exact one."""
 
-
 import numpy as np
 import pytest
 
