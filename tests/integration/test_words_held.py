@@ -1,12 +1,15 @@
 """Words that are held in memory: the same is found as by the index on disk, whatever happens to the store."""
 
 import asyncio
+import os
 import random
+from threading import Event, Thread, Timer
 
 import pytest
 from sqlalchemy import text
 
-from scrubjay.backends.sql import book, postings, shelf, texts_sqlite
+from scrubjay.backends import aside
+from scrubjay.backends.sql import book, forks, postings, shelf, texts_sqlite
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.sql.records import SqlRecords
@@ -160,11 +163,101 @@ async def test_a_book_is_read_again_when_the_store_went_back(database, little_is
     def go_back(connection):
         connection.execute(text("DELETE FROM texts WHERE rowid = 2"))
         connection.execute(text("DELETE FROM memories WHERE seq = 2"))
+        connection.execute(text("UPDATE sqlite_sequence SET seq = 1 WHERE name = 'memories'"))
 
     await database.write(go_back)
     assert len(await held(database, kept, ["canary"], EVERYBODY)) == 2
     monkeypatch.setattr(shelf, "AHEAD", 0.0)
     assert [one for one, _, _ in await held(database, kept, ["canary"], EVERYBODY)] == [first.id]
+
+
+async def test_a_book_outlives_the_newest_memory(database, little_is_much, monkeypatch):
+    first, second, third = (a_memory(f"Canary number {at}") for at in range(3))
+    records, kept = SqlRecords(database), Shelf(database)
+    await told(records, first, second)
+    await held(database, kept, ["canary"], EVERYBODY)
+    whole = kept._tenants["default"].book
+    monkeypatch.setattr(shelf, "AHEAD", 0.0)
+    await records.purge(second.scope, [second.id])
+    assert [one for one, _, _ in await held(database, kept, ["canary"], EVERYBODY)] == [first.id]
+    await told(records, third)
+    assert [one for one, _, _ in await held(database, kept, ["canary"], EVERYBODY)] == [first.id, third.id]
+    assert kept._tenants["default"].book is whole
+
+
+async def test_a_book_outlives_whatever_happens_to_other_tenants(database, little_is_much):
+    mine = a_memory("Canary of mine")
+    theirs = [a_memory(f"Canary number {at}", scope=Scope(tenant="other")) for at in range(shelf.AT_ONCE + 1)]
+    records, kept = SqlRecords(database), Shelf(database)
+    await told(records, *theirs, mine)
+    await held(database, kept, ["canary"], EVERYBODY)
+    whole = kept._tenants["default"].book
+    await records.close(Scope(tenant="other"), [memory.id for memory in theirs], at=NOW, because="wrong")
+    assert [one for one, _, _ in await held(database, kept, ["canary"], EVERYBODY)] == [mine.id]
+    assert kept._tenants["default"].book is whole
+
+
+async def test_what_changes_while_a_book_is_read_does_not_make_it_worthless(database, little_is_much, monkeypatch):
+    said = [a_memory(f"Canary number {at}") for at in range(40)]
+    records, kept = SqlRecords(database), Shelf(database)
+    await told(records, *said)
+    gone, loop, entered = said[: shelf.AT_ONCE + 1], asyncio.get_running_loop(), book.Book.entered
+    read = []
+
+    def meanwhile(whole, rows):
+        if not whole:
+            read.append(whole)
+            closing = records.close(Scope(), [memory.id for memory in gone], at=NOW, because="wrong")
+            asyncio.run_coroutine_threadsafe(closing, loop).result()
+        return entered(whole, rows)
+
+    monkeypatch.setattr(book.Book, "entered", meanwhile)
+    found = await held(database, kept, ["canary"], EVERYBODY, limit=40)
+    assert {one for one, _, _ in found} == {memory.id for memory in said[len(gone) :]}
+    assert read == [kept._tenants["default"].book]
+
+
+async def test_where_no_thread_is_to_be_had_the_index_on_disk_answers(database, little_is_much, monkeypatch):
+    class Refused(Thread):
+        def start(self):
+            raise RuntimeError("can't start new thread")
+
+    said = a_memory("Canary")
+    await told(SqlRecords(database), said)
+    kept = Shelf(database)
+    with monkeypatch.context() as patched:
+        patched.setattr(aside, "Thread", Refused)
+        assert await database.read(lambda connection: kept.look_up(connection, ["canary"], EVERYBODY)) is None
+    assert [one for one, _, _ in await held(database, kept, ["canary"], EVERYBODY)] == [said.id]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+async def test_a_fork_waits_for_no_search_that_waits_for_a_reading(database, little_is_much, monkeypatch):
+    monkeypatch.setattr(shelf, "PAUSE", 0.02)
+    monkeypatch.setattr(forks, "PATIENCE", 0.5)
+    records, kept = SqlRecords(database), Shelf(database)
+    await told(records, a_memory("Canary"))
+    await held(database, kept, ["canary"], EVERYBODY)
+    await told(records, *(a_memory(f"Canary number {at}") for at in range(100)))
+    searching, begun, seen = asyncio.Event(), Event(), kept._seen
+    loop = asyncio.get_running_loop()
+
+    def slowly(look):
+        loop.call_soon_threadsafe(searching.set)
+        begun.wait(10)
+        return seen(look)
+
+    monkeypatch.setattr(kept, "_seen", slowly)
+    search = [asyncio.create_task(held(database, kept, ["canary"], EVERYBODY)) for _ in range(2)]
+    await searching.wait()
+    await asyncio.sleep(0.05)
+    Timer(0.05, begun.set).start()
+    child = os.fork()
+    if not child:
+        os._exit(0 if forks.FORKS._was_at_rest else 1)
+    _, ended = await asyncio.to_thread(os.waitpid, child, 0)
+    assert os.waitstatus_to_exitcode(ended) == 0
+    await asyncio.gather(*search)
 
 
 async def test_every_tenant_has_a_book_of_its_own(database, little_is_much):
@@ -178,6 +271,22 @@ async def test_every_tenant_has_a_book_of_its_own(database, little_is_much):
         whole = kept._tenants[memory.scope.tenant].book
         assert len(whole) == 1
         assert other.id.bytes not in whole._ids.all.tobytes()
+
+
+async def test_of_many_tenants_only_a_few_are_read_at_the_same_time(database, little_is_much, monkeypatch):
+    monkeypatch.setattr(shelf, "PAUSE", 0.02)
+    names = [f"t-{number}" for number in range(6)]
+    for name in names:
+        await told(SqlRecords(database), *(a_memory(f"Canary {at}", scope=Scope(tenant=name)) for at in range(9)))
+    kept = Shelf(database)
+    most = 0
+    for name in names * 3:
+        asked = Filter(scope=Scope(tenant=name))
+        await database.read(lambda connection, asked=asked: kept.look_up(connection, ["canary"], asked))
+        most = max(most, kept._aside.busy)
+    assert most == shelf.READ_AT_ONCE
+    for name in names:
+        assert len(await held(database, kept, ["canary"], Filter(scope=Scope(tenant=name)))) == 9
 
 
 async def test_a_tenant_that_is_too_large_is_left_to_the_disk(database, little_is_much, monkeypatch):

@@ -138,8 +138,10 @@ class Roll:
         if places is not None:
             admitted = admitted & places.take(self.scopes.all[slots])
         if filter.kinds:
+            # In this order: another thread may add a kind meanwhile.
+            codes = [self._kind_codes[kind] for kind in filter.kinds if kind in self._kind_codes]
             wanted = np.zeros(len(self._kind_codes), dtype=np.bool_)
-            wanted[[self._kind_codes[kind] for kind in filter.kinds if kind in self._kind_codes]] = True
+            wanted[codes] = True
             admitted = admitted & wanted.take(self.kinds.all[slots])
         if now is not None and now < self._newest_since:
             admitted = admitted & (self.since.all[slots] <= now)

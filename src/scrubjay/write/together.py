@@ -68,7 +68,8 @@ class Together:
         """
         doubted: dict[str, list[UUID]] = defaultdict(list)
         for memory in indexed:
-            # What has no key is closed by those who know its id, and who stored it has not told anybody yet.
+            # What has no key is mostly closed by those who know its id, and who stored it has not told anybody yet. It
+            # may be told again as of earlier, but so seldom that a look at every memory would cost more than it saves.
             if memory.key is not None and memory.superseded_at is None:
                 doubted[memory.scope.tenant].append(memory.id)
         for tenant, ids in doubted.items():

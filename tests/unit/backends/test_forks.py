@@ -105,6 +105,21 @@ def test_what_takes_too_long_to_wait_for_is_said_to_whoever_opens_a_file_then(ur
     assert asyncio.run(words(database)) == {"slow"}
 
 
+def test_what_is_being_copied_meanwhile_is_said_too(url, database, monkeypatch):
+    monkeypatch.setattr("scrubjay.backends.sql.forks.PATIENCE", 0.01)
+    asyncio.run(database.write(lambda connection: connection.execute(text("CREATE TABLE counters (value INTEGER)"))))
+
+    async def work():
+        try:
+            Database(url)
+        except StoreUnavailable:
+            return 0
+        return 3
+
+    with database.frozen():
+        assert forked(work)() == 0
+
+
 def test_what_was_shut_before_the_fork_is_in_nobodys_way(url, database):
     asyncio.run(database.shut())
 

@@ -1,6 +1,6 @@
 """A book: the words of one tenant's memories in memory, and the search by them, ranked as FTS5 ranks."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any, Final, NamedTuple
 
@@ -102,21 +102,23 @@ class Book(Roll):
         self.enter(scopes, kinds, live, since, until)
         return texts
 
-    def hear(self, changed: Sequence[int], reworded: Iterable[int], rows: Sequence[Row]) -> None:
-        """Note what became of memories that were changed, by their numbers; `rows` are those that are still there.
+    def slots_of(self, numbers: Collection[int]) -> dict[int, int]:
+        """The slots of those of these memories that it has, by their numbers."""
+        slots = np.flatnonzero(np.isin(self._seqs.all, list(numbers)) & self.present.all)
+        return dict(zip(self._seqs.all[slots].tolist(), slots.tolist(), strict=True))
+
+    def hear(self, changed: Mapping[int, int], reworded: Collection[int], rows: Iterable[Row]) -> None:
+        """Note what became of those in these slots, by their numbers; `rows` are those that are still there.
 
         Of those that were reworded, other words may be found than before.
         """
         found = {row.seq: row for row in rows}
-        slots = np.flatnonzero(np.isin(self._seqs.all, changed) & self.present.all)
-        known = dict(zip(self._seqs.all[slots].tolist(), slots.tolist(), strict=True))
-        reworded = set(reworded)
-        gone = [slot for seq, slot in known.items() if seq in reworded or seq not in found]
+        gone = [slot for seq, slot in changed.items() if seq in reworded or seq not in found]
         self._total -= int(self._lengths.all[gone].sum())
         self.bury(gone)
         for seq, row in found.items():
-            if seq in known and seq not in reworded:
-                self.retell(known[seq], live=row.live, begin=row.since, end=row.until)
+            if seq not in reworded:
+                self.retell(changed[seq], live=row.live, begin=row.since, end=row.until)
         self.take_in([row for seq, row in found.items() if seq in reworded])
 
     def look_up(self, words: Iterable[str], filter: Filter) -> Asked:

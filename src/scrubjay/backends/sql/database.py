@@ -194,7 +194,7 @@ class Database:
     @contextmanager
     def frozen(self) -> Iterator[Connection]:
         """A connection that sees the database as it is now until it is let go of, whatever others write meanwhile."""
-        with translated(self.name), self._engine.connect() as connection:
+        with self._at_work, translated(self.name), self._engine.connect() as connection:
             if self.dialect == "postgresql":
                 connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
             with connection.begin():

@@ -10,6 +10,7 @@ import sqlite3
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
 from threading import Lock
 from typing import Any, Final, NamedTuple, TypeVar
@@ -17,6 +18,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from sqlalchemy import Connection, Integer, LargeBinary, column, select, text, type_coerce
 
 from scrubjay.backends.aside import Aside
+from scrubjay.backends.roll import ALWAYS
 from scrubjay.backends.sql.book import Asked, Book, Row
 from scrubjay.backends.sql.conditions import conditions
 from scrubjay.backends.sql.database import Database
@@ -26,7 +28,7 @@ from scrubjay.backends.sql.schema import memories
 from scrubjay.backends.sql.texts_sqlite import EVERYTHING
 from scrubjay.backends.sql.types import id_from, microseconds
 from scrubjay.backends.sql.weighing import LOOKED_AT
-from scrubjay.errors import Unavailable
+from scrubjay.errors import Closed, Unavailable
 from scrubjay.logs import logger
 from scrubjay.model import PLACE_NAMES, Filter
 from scrubjay.model.words import words_of
@@ -48,6 +50,9 @@ LARGEST: Final = 3_000_000
 MEMORY: Final = 1 << 30
 """Bytes that all books may take. The one that was not asked for longest goes first."""
 
+READ_AT_ONCE: Final = 2
+"""Books that are read at the same time. Other tenants wait for their turn, and the index on disk answers."""
+
 AHEAD: Final = 5.0
 """Seconds for which a book may have heard of more than searches see."""
 
@@ -59,11 +64,10 @@ PAUSE: Final = 0.0005
 """Rows that are read at a time, and seconds between, in which others get their turn: both take about as long."""
 
 _STATE: Final = (
-    "SELECT coalesce((SELECT max(seq) FROM memories), 0), coalesce((SELECT min(number) FROM text_changes), 0), "
-    "coalesce((SELECT max(number) FROM text_changes), 0)"
+    "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'memories'), 0), "
+    "coalesce((SELECT min(number) FROM text_changes), 0), coalesce((SELECT max(number) FROM text_changes), 0)"
 )
-_ALWAYS: Final = 2**63 - 1
-_UNTIL: Final = f"min(ifnull(memories.valid_to, {_ALWAYS}), ifnull(memories.expires_at, {_ALWAYS}))"
+_UNTIL: Final = f"min(ifnull(memories.valid_to, {ALWAYS}), ifnull(memories.expires_at, {ALWAYS}))"
 _ROW: Final = (
     "SELECT memories.seq, memories.id, memories.scope_id, memories.kind, "
     f"memories.superseded_at IS NULL AND {_UNTIL} > memories.created_at, "
@@ -81,7 +85,7 @@ _NEWER: Final = (
     f"{_ROW} FROM memories CROSS JOIN texts_content ON texts_content.id = memories.seq "
     f"WHERE memories.seq > ? AND {_OF_TENANT} ORDER BY memories.seq LIMIT ?"
 )
-_CHANGED: Final = "SELECT seq, reworded FROM text_changes WHERE number > ?"
+_CHANGED: Final = "SELECT seq, max(reworded) FROM text_changes WHERE number > ? GROUP BY seq"
 _NUMBERS: Final = (
     "SELECT memories.seq FROM scopes CROSS JOIN memories ON memories.scope_id = scopes.id WHERE scopes.tenant = ? "
     "LIMIT ?"
@@ -176,7 +180,9 @@ class Shelf:
 
     def _start(self, tenant: _Tenant) -> None:
         """Have the book of this tenant read, or the rest of it. The caller holds its lock."""
-        if not self._aside.stop.is_set():
+        if self._aside.busy >= READ_AT_ONCE:
+            return
+        with suppress(Closed, RuntimeError):  # Shut just now, or no thread is to be had: the index on disk answers.
             self._aside.begin(lambda: self._work(tenant), name="scrubjay-words")
             # Only now: had it not begun, nobody would try again. It cannot come to its end before the lock is free.
             tenant.reading = True
@@ -204,13 +210,11 @@ class Shelf:
             return
 
         def is_whole(file: sqlite3.Connection) -> bool:
-            return tenant.book is not book or _has_taken_in(file, book, tenant.name, _state(file), aside=True)
-
-        while not self._aside.stop.is_set():
-            # Looked at anew each time, with the lock held: what others have heard of must not be taken in as it was.
+            # The lock comes second, as in a search: a fork waits for those who hold it, and lets nobody begin.
             with tenant.lock:
-                if self._seen(is_whole):
-                    return
+                return tenant.book is not book or _has_taken_in(file, book, tenant.name, _state(file), aside=True)
+
+        while not self._aside.stop.is_set() and not self._seen(is_whole):
             time.sleep(PAUSE)
 
     def _seen(self, look: Callable[[sqlite3.Connection], T]) -> T:
@@ -220,12 +224,11 @@ class Shelf:
         """All that a tenant has; None when that is too much.
 
         Not in one transaction, which others might have to wait for. What changes meanwhile is heard of afterwards, by
-        the number that was the newest before.
+        the number that was the newest before; here already, for it may be more than a search can hear of.
         """
-        state, found = self._seen(
-            lambda file: (_state(file), file.execute(_NUMBERS, (tenant.name, LARGEST + 1)).fetchall())
+        state, numbers = self._seen(
+            lambda file: (_state(file), sorted(seq for (seq,) in file.execute(_NUMBERS, (tenant.name, LARGEST + 1))))
         )
-        numbers = sorted(seq for (seq,) in found)
         tenant.is_too_large = len(numbers) > LARGEST
         if tenant.is_too_large:
             return None
@@ -244,12 +247,13 @@ class Shelf:
                 time.sleep(PAUSE)
 
         book.postings = Postings(list(gathered(parts())))
+        self._seen(lambda file: _has_heard(file, book, tenant.name, _state(file), aside=True))
         return book
 
     def _make_room(self, newest: _Tenant) -> None:
         """Let go of the books that were not asked for longest, until the rest fits."""
         with self._lock:
-            sizes = {tenant: tenant.book.size for tenant in self._tenants.values() if tenant.book is not None}
+            sizes = {tenant: book.size for tenant in self._tenants.values() if (book := tenant.book) is not None}
             taken = sum(sizes.values())
             for tenant, size in sizes.items():
                 if taken > MEMORY and tenant is not newest:
@@ -266,7 +270,7 @@ class _State(NamedTuple):
     """How far the store has come."""
 
     newest: int
-    """The number of the newest memory."""
+    """The number that was given to a memory last, which may be gone."""
     oldest_change: int
     """The number of the oldest change that is still written down."""
     change: int
@@ -284,7 +288,7 @@ def _is_word(term: str) -> bool:
     return words_of(term) == [term]
 
 
-def _has_heard(file: sqlite3.Connection, book: Book, tenant: str, state: _State) -> bool:
+def _has_heard(file: sqlite3.Connection, book: Book, tenant: str, state: _State, *, aside: bool = False) -> bool:
     """Let the book hear what became of its memories; False when it has to be read again.
 
     It may have heard more than a search sees that began earlier. What that one cannot see is not found by it.
@@ -292,13 +296,14 @@ def _has_heard(file: sqlite3.Connection, book: Book, tenant: str, state: _State)
     if state.change > book.change:
         if state.oldest_change > book.change + 1:
             return False
-        changed = file.execute(_CHANGED, (book.change,)).fetchall()
-        numbers = sorted({seq for seq, _ in changed if seq <= book.newest})
-        if EVERYTHING in numbers or len(numbers) > AT_ONCE:
+        reworded = dict(file.execute(_CHANGED, (book.change,)).fetchall())
+        # Most may be of other tenants: they do not count. What is newer than the book is taken in as it is by then.
+        changed = book.slots_of(reworded)
+        if EVERYTHING in reworded or (len(changed) > AT_ONCE and not aside):
             return False
-        if numbers:
-            rows = _rows(file, book, _NAMED, json.dumps(numbers), tenant)
-            book.hear(numbers, {seq for seq, is_reworded in changed if is_reworded}, [Row._make(row) for row in rows])
+        if changed:
+            rows = _rows(file, book, _NAMED, json.dumps(sorted(changed)), tenant)
+            book.hear(changed, {seq for seq in changed if reworded[seq]}, map(Row._make, rows))
         book.change = state.change
     return True
 
