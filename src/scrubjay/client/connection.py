@@ -119,23 +119,29 @@ class Connection:
         return {**prepared, "headers": headers, "content": json.dumps(request.body).encode()}
 
     async def _patiently(self, prepared: dict[str, Any], *, accepts: Sequence[int]) -> httpx.Response:
-        for attempt in range(1, TRIES + 1):
+        failed = held = 0
+        while True:
             try:
                 answer = await self._http.request(**prepared)
             except httpx.TransportError as error:
-                if attempt == TRIES:
+                failed += 1
+                if failed == TRIES:
                     raise _unreachable(self.url, error) from error
-                await _pause(attempt)
+                await _pause(failed)
                 continue
             except RuntimeError as error:
                 raise self._closed(error) from error
             if not answer.is_error or answer.status_code in accepts:
                 return answer
             failure = _error(answer)
-            if attempt == TRIES or not _may_pass(answer, failure):
+            # Counted apart: a server that died while it worked on this holds it for a while after it is back.
+            if isinstance(failure, UnderWay):
+                held += 1
+            else:
+                failed += 1
+            if TRIES in (failed, held) or not _may_pass(answer, failure):
                 raise failure
-            await _pause(attempt, answer.headers.get("Retry-After"))
-        raise AssertionError  # pragma: no cover -- the last try returns or raises
+            await _pause(max(failed, held), answer.headers.get("Retry-After"))
 
     def _closed(self, error: RuntimeError) -> BaseException:
         return Closed(f"the connection to {self.url} was closed: connect again") if self._http.is_closed else error

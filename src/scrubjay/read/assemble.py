@@ -146,7 +146,8 @@ def _passage(ranked: Ranked) -> str:
     content, start, stop = ranked.memory.content, ranked.start, ranked.stop
     if stop is None or len(content) <= SHORT or (start <= 0 and stop >= len(content)):
         return content
-    part = f"{'… ' if start > 0 else ''}{content[start:stop].strip()}{' …' if stop < len(content) else ''}"
+    part = content[start:stop].rstrip()
+    part = f"{f'… {part.lstrip()}' if start > 0 else part}{' …' if stop < len(content) else ''}"
     done, _ = read_apart(ranked.memory)[-1]
     if stop > done:
         return part

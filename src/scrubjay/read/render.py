@@ -64,7 +64,7 @@ class Markdown:
         said = ", ".join(filter(None, (_day(memory), _speaker(memory), _source(memory), _task(memory), _where(memory))))
         # Code begins on a line of its own, below its place: so its lines stand as they do in the file.
         between = ":\n" if memory.kind == CODE_KIND else ": "
-        lines = f"{said}{between if said else ''}{content.strip()}".splitlines()
+        lines = f"{said}{between if said else ''}{_bare(memory, content)}".splitlines()
         return "\n".join([f"- {lines[0]}", *(f"  {line}".rstrip() for line in lines[1:])])
 
     def opening(self, heading: str) -> str:
@@ -91,7 +91,7 @@ class Xml:
             "where": _where(memory),
         }
         attributes = "".join(f" {name}={_attribute(value)}" for name, value in known.items() if value)
-        return f"<memory{attributes}>{_legal(content.strip()).translate(_IN_TEXT)}</memory>"
+        return f"<memory{attributes}>{_legal(_bare(memory, content)).translate(_IN_TEXT)}</memory>"
 
     def opening(self, heading: str) -> str:
         """An element around a section, with the new line before it."""
@@ -148,6 +148,11 @@ def is_turn(memory: Memory) -> bool:
 
 def _message(memory: Memory) -> dict[str, str]:
     return {"role": str(memory.data["role"]), "content": memory.content}
+
+
+def _bare(memory: Memory, content: str) -> str:
+    """The content without the space around it; code keeps what its first line is indented by, as the others do."""
+    return content.strip("\r\n").rstrip() if memory.kind == CODE_KIND else content.strip()
 
 
 def _day(memory: Memory) -> str:

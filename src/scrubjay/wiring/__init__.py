@@ -1,12 +1,13 @@
 """Settings become a service, and an installation is looked after. The only room that names a concrete backend."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from scrubjay.lazily import loading
 from scrubjay.wiring.memory import engine_name, look_at, open, open_async, utc_now, wire
 from scrubjay.wiring.models import configured
 
 if TYPE_CHECKING:
+    from scrubjay.memories.workspace.repository import repository_of
     from scrubjay.wiring.installation import (
         BackedUp,
         Migrated,
@@ -33,6 +34,7 @@ __all__ = [
     "move_stores",
     "open",
     "open_async",
+    "repository_of",
     "restore_from",
     "schema_of",
     "utc_now",
@@ -41,4 +43,7 @@ __all__ = [
 ]
 
 # Few commands look after an installation, and what they need takes a while to load.
-__getattr__ = loading(__name__, dict.fromkeys(__all__, "scrubjay.wiring.installation"))
+_HOMES: Final = dict.fromkeys(__all__, "scrubjay.wiring.installation")
+_HOMES["repository_of"] = "scrubjay.memories.workspace.repository"
+
+__getattr__ = loading(__name__, _HOMES)

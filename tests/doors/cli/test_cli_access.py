@@ -20,6 +20,13 @@ def test_a_key_is_shown_once_and_alone(run, home):
     assert "first key" not in run("keys", "create", "second").err
 
 
+def test_a_key_is_bound_to_the_repository_at_hand(run, tmp_path, monkeypatch):
+    (tmp_path / "shop" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "shop")
+    run("keys", "create", "ci", "-p", ".", "-p", "other")
+    assert run("keys", "list").rows[0][3] == "projects 'shop', 'other'"
+
+
 def test_a_key_belongs_to_a_tenant(run):
     made = run("keys", "create", "ci", "--tenant", "acme", "--json").json
     assert (made["tenant"], made["rights"]) == ("acme", ["read", "write"])

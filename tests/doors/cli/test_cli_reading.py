@@ -106,6 +106,7 @@ def test_context_fits_its_budget_and_counts_on_the_side(run, told):
     manifest = run("context", "set up the formatter", "-u", "ada", "--budget", "60", "--json").json
     assert manifest["tokens"] <= manifest["budget"] == 60
     assert manifest["items"][0]["why"] == "always holds"
+    assert " of 15 tokens, 1 memory, 1 left out" in run("context", "tabs", "-u", "ada", "--budget", "15").err
 
 
 def test_get_shows_all_and_the_content_last(run):

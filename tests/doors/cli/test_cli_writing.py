@@ -153,3 +153,5 @@ def test_a_point_is_the_project_of_the_repository_at_hand(run, tmp_path, monkeyp
     run("remember", "Deploys happen on Tuesdays", "-p", ".")
     assert [one["content"] for one in run("list", "-p", "shop", "--json").json] == ["Deploys happen on Tuesdays"]
     assert run("agents", "list", "-p", ".", "--json").code == 0
+    (tmp_path / "shop" / "src").rmdir()
+    assert "repo_path is '.'" in run("list", "-p", ".", code=2).err

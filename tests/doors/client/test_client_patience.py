@@ -116,6 +116,16 @@ def test_a_write_is_tried_again_as_the_same_request(scripted, jay):
     assert (len(scripted.asked), len(keys), len(bodies)) == (4, 1, 1)
 
 
+def test_a_write_that_a_crash_cut_short_gets_through_once_it_is_let_go_of(scripted, jay):
+    away, held = ["hang up"] * (connection.TRIES - 1), [problem("UnderWay", 409)] * (connection.TRIES - 1)
+    scripted.script += [*away, *held, REMEMBERED]
+    assert jay.remember("tea").memory.content == "tea"
+    scripted.script += [problem("UnderWay", 409)] * connection.TRIES
+    with pytest.raises(errors.UnderWay):
+        jay.remember("tea")
+    assert not scripted.script
+
+
 def test_two_writes_are_two_requests(scripted, jay):
     scripted.script += [REMEMBERED, REMEMBERED]
     jay.remember("tea")

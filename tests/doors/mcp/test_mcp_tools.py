@@ -282,8 +282,16 @@ def test_the_project_at_hand(tmp_path):
     (repository / "src").mkdir()
     other = tmp_path / "elsewhere"
     other.mkdir()
+    (repository / ".git" / "worktrees" / "other" / "commondir").write_text("../..\n")
     (other / ".git").write_text(f"gitdir: {repository}/.git/worktrees/other\n")
     assert project_of(repository / "src") == project_of(other) == "shop"
+    # Git can name the folder from where the file lies, also of a working tree inside the first one.
+    (repository / "src" / ".git").write_text("gitdir: ../.git/worktrees/other\n")
+    assert project_of(repository / "src") == "shop"
+    # The file of a submodule names a folder inside the one of the repository around it.
+    (repository / "worktrees" / "paint").mkdir(parents=True)
+    (repository / "worktrees" / "paint" / ".git").write_text("gitdir: ../../.git/modules/worktrees/paint\n")
+    assert project_of(repository / "worktrees" / "paint") == "paint"
     assert defaults_of({"user": "anna", "project": "."}, repository) == {"user": "anna", "project": "shop"}
     assert defaults_of({"project": "named"}, tmp_path) == {"project": "named"}
     assert defaults_of({"project": "."}, tmp_path) == {"project": tmp_path.name}

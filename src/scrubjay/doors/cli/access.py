@@ -2,6 +2,7 @@
 
 import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
@@ -10,6 +11,7 @@ from scrubjay.doors.cli.output import local, note, write_json, write_line, write
 from scrubjay.doors.cli.place import House
 from scrubjay.doors.cli.verb import AsJson, verb
 from scrubjay.doors.cli.words import moment_ago, moment_ahead
+from scrubjay.doors.here import HERE, project_of
 from scrubjay.model.access import RIGHTS, ApiKey, AuditEntry, NewKey, Right
 from scrubjay.model.portable import moment_text
 
@@ -36,7 +38,8 @@ def create(
     ] = None,
     users: Annotated[list[str] | None, typer.Option("--user", "-u", help="Bind it to this user. Repeatable.")] = None,
     projects: Annotated[
-        list[str] | None, typer.Option("--project", "-p", help="Bind it to this project. Repeatable.")
+        list[str] | None,
+        typer.Option("--project", "-p", help="Bind it to this project; . is the repository you are in. Repeatable."),
     ] = None,
     agents: Annotated[
         list[str] | None, typer.Option("--agent", "-a", help="Bind it to this agent. Repeatable.")
@@ -54,7 +57,7 @@ def create(
             name,
             rights=cast("list[Right]", rights or ["read", "write"]),
             users=users or (),
-            projects=projects or (),
+            projects=[project_of(Path()) if project == HERE else project for project in projects or ()],
             agents=agents or (),
             expires_at=expires,
         )

@@ -12,6 +12,7 @@ import typer
 
 from scrubjay.doors.cli.verb import Options
 from scrubjay.doors.here import HERE, project_of
+from scrubjay.errors import InvalidInput
 from scrubjay.logs import FIELDS
 from scrubjay.model import PLACE_NAMES, Where
 
@@ -25,7 +26,13 @@ SCOPE = "Scope"
 
 def _named(project: str | None) -> str | None:
     """The project by its name: `.` is the repository of the working directory, as `workspace ingest` names it."""
-    return project_of(Path()) if project == HERE else project
+    if project != HERE:
+        return project
+    try:
+        return project_of(Path())
+    except InvalidInput as error:
+        # Options are read before the command begins, and only there an error of ours becomes one line.
+        raise typer.BadParameter(str(error)) from error
 
 
 Project: TypeAlias = Annotated[

@@ -7,7 +7,7 @@ import typer
 
 from scrubjay.doors.cli import documents, views
 from scrubjay.doors.cli.narrowing import Narrowing
-from scrubjay.doors.cli.output import note, output, write_json, write_line, write_table, write_text
+from scrubjay.doors.cli.output import memories, note, output, write_json, write_line, write_table, write_text
 from scrubjay.doors.cli.place import Place
 from scrubjay.doors.cli.verb import AsJson, verb
 from scrubjay.model import Hit, Hits, Memory, Mode, Order
@@ -101,7 +101,7 @@ def context(
     if assembled.text:
         write_text(assembled.text)
     note(
-        f"{assembled.tokens:,} of {assembled.budget:,} tokens, {len(assembled.items)} memories, "
+        f"{assembled.tokens:,} of {assembled.budget:,} tokens, {memories(len(assembled.items))}, "
         f"{len(assembled.left_out)} left out"
     )
     warn_degraded(assembled.degraded)

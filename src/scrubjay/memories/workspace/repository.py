@@ -35,6 +35,11 @@ class Repository:
         """The short name of the repository in keys."""
         return workspace_id(self.name)
 
+    @property
+    def project(self) -> str:
+        """The project that its memories belong to, unless the caller names another: the name of its folder."""
+        return Path(self.name).name or "root"
+
     def relative(self, path: str | Path) -> str:
         """The path from the root, with forward slashes. Raises InvalidInput when it leads out of the tree."""
         place = self._placed(path)

@@ -69,7 +69,7 @@ async def ingest(
 
 def placed(repository: Repository, where: Where) -> Where:
     """Where its memories belong: a repository is a project, named after its folder unless the caller names it."""
-    return where if where.get("project") is not None else {**where, "project": Path(repository.name).name or "root"}
+    return where if where.get("project") is not None else {**where, "project": repository.project}
 
 
 async def repository_in(core: Core, scope: Scope) -> Memory | None:
