@@ -59,9 +59,13 @@ AHEAD: Final = 5.0
 WORDS: Final = 200_000
 """Words whose numbers are remembered while a book is read."""
 
-CHUNK: Final = 200
-PAUSE: Final = 0.0005
-"""Rows that are read at a time, and seconds between, in which others get their turn: both take about as long."""
+CHUNK: Final = 64
+PAUSE: Final = 0.002
+"""Rows that are read at a time, half a millisecond, and seconds between, in which others get their turn.
+
+A recall among 100,000 with the bundled model takes 13 ms meanwhile and 20 for one in twenty; with 200 rows and half a
+millisecond between, 20 and 37.
+"""
 
 _STATE: Final = (
     "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'memories'), 0), "
