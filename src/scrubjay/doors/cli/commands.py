@@ -9,8 +9,6 @@ import typer
 from typer.core import TyperGroup
 
 from scrubjay.doors.cli.examples import EXAMPLES
-from scrubjay.model.checks import shown
-from scrubjay.model.remedies import wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,11 @@ def group_of(entries: tuple[Entry, ...]) -> type[TyperGroup]:
 
 def _in_our_words(error: typer.BadParameter) -> str:
     """What is wrong with an option, in the words that every door has for it, where Typer has only those of pydantic."""
-    from pydantic import ValidationError  # noqa: PLC0415 -- for those who mistype something
+    # For those who mistype something: any other command is done before all of this has loaded.
+    from pydantic import ValidationError  # noqa: PLC0415
+
+    from scrubjay.model.checks import shown  # noqa: PLC0415
+    from scrubjay.model.remedies import wanted  # noqa: PLC0415
 
     if not isinstance(error.__cause__, ValidationError):
         return error.message
