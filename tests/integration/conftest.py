@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from contextlib import AsyncExitStack, ExitStack
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager
 from functools import cache, partial
 
 import pytest
@@ -44,6 +44,29 @@ from scrubjay.write.index import Index
 from scrubjay.write.redact import SecretRedactor
 
 SETUPS = ("memory", "sqlite", "postgresql")
+
+
+@pytest.fixture
+async def sqlite(tmp_path):
+    """A new SQLite file."""
+    async with _migrated(f"sqlite:///{tmp_path}/scrubjay.db") as database:
+        yield database
+
+
+@pytest.fixture
+async def postgres(postgres_database):
+    """An empty database on the real PostgreSQL."""
+    async with _migrated(postgres_database()) as database:
+        yield database
+
+
+@asynccontextmanager
+async def _migrated(url):
+    database = Database(url)
+    await migrate(database)
+    yield database
+    await database.shut()
+
 
 tokens = cache(partial(tokens_of, "wordpiece"))
 

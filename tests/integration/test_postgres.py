@@ -51,11 +51,8 @@ def own_server():
 
 
 @pytest.fixture
-async def database(postgres_database):
-    database = Database(postgres_database())
-    await migrate(database)
-    yield database
-    await database.shut()
+def database(postgres):
+    return postgres
 
 
 async def matched(database, question, scope=None):

@@ -22,11 +22,8 @@ MANY = 40
 
 
 @pytest.fixture
-async def database(postgres_database):
-    database = Database(postgres_database())
-    await migrate(database)
-    yield database
-    await database.shut()
+def database(postgres):
+    return postgres
 
 
 def all_sorts():

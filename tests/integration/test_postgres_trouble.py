@@ -9,8 +9,6 @@ import pytest
 from patience import LONG
 from scrubjay.backends.sql import database as databases
 from scrubjay.backends.sql import texts_postgresql
-from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.sql.records import SqlRecords
 from scrubjay.backends.sql.texts import SqlTexts
 from scrubjay.backends.vectors.pgvector import PgVectors
@@ -23,11 +21,8 @@ EVERYBODY = Filter(scope=Scope())
 
 
 @pytest.fixture
-async def database(postgres_database):
-    database = Database(postgres_database())
-    await migrate(database)
-    yield database
-    await database.shut()
+def database(postgres):
+    return postgres
 
 
 @pytest.fixture

@@ -25,11 +25,8 @@ EVERYBODY = Filter(scope=Scope())
 
 
 @pytest.fixture
-async def database(tmp_path):
-    database = Database(f"sqlite:///{tmp_path}/scrubjay.db")
-    await migrate(database)
-    yield database
-    await database.shut()
+def database(sqlite):
+    return sqlite
 
 
 @pytest.fixture

@@ -7,8 +7,6 @@ from sqlalchemy import text, update
 from sqlalchemy.dialects import sqlite
 
 from scrubjay.backends.sql import texts_sqlite, weighing
-from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.sql.places import each_in_place
 from scrubjay.backends.sql.records import SqlRecords
 from scrubjay.backends.sql.schema import memories
@@ -24,11 +22,8 @@ EVERYBODY = Filter(scope=Scope())
 
 
 @pytest.fixture
-async def database(tmp_path):
-    database = Database(f"sqlite:///{tmp_path}/scrubjay.db")
-    await migrate(database)
-    yield database
-    await database.shut()
+def database(sqlite):
+    return sqlite
 
 
 @pytest.fixture
