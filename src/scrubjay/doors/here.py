@@ -12,6 +12,6 @@ def project_of(folder: Path) -> str:
 
     A folder in no repository has its own name.
     """
-    from scrubjay import wiring  # noqa: PLC0415 -- loads the database; --help needs none of it
+    from scrubjay import wiring  # noqa: PLC0415 -- for those who stand in a repository
 
     return wiring.repository_of(folder).project

@@ -3,8 +3,6 @@
 from typing import TYPE_CHECKING, Final
 
 from scrubjay.lazily import loading
-from scrubjay.wiring.memory import engine_name, look_at, open, open_async, utc_now, wire
-from scrubjay.wiring.models import configured
 
 if TYPE_CHECKING:
     from scrubjay.memories.workspace.repository import repository_of
@@ -20,6 +18,8 @@ if TYPE_CHECKING:
         schema_of,
         versions_of,
     )
+    from scrubjay.wiring.memory import engine_name, look_at, open, open_async, utc_now, wire
+    from scrubjay.wiring.models import configured
 
 __all__ = [
     "BackedUp",
@@ -42,8 +42,12 @@ __all__ = [
     "wire",
 ]
 
-# Few commands look after an installation, and what they need takes a while to load.
-_HOMES: Final = dict.fromkeys(__all__, "scrubjay.wiring.installation")
-_HOMES["repository_of"] = "scrubjay.memories.workspace.repository"
+# Few look after an installation, and who wants the name of a repository opens no memory. Both take a while to load.
+_HOMES: Final = {
+    **dict.fromkeys(__all__, "scrubjay.wiring.installation"),
+    **dict.fromkeys(("engine_name", "look_at", "open", "open_async", "utc_now", "wire"), "scrubjay.wiring.memory"),
+    "configured": "scrubjay.wiring.models",
+    "repository_of": "scrubjay.memories.workspace.repository",
+}
 
 __getattr__ = loading(__name__, _HOMES)

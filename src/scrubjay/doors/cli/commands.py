@@ -96,10 +96,10 @@ def group_of(entries: tuple[Entry, ...]) -> type[TyperGroup]:
 def _in_our_words(error: typer.BadParameter) -> str:
     """What is wrong with an option, in the words that every door has for it, where Typer has only those of pydantic."""
     # For those who mistype something: any other command is done before all of this has loaded.
-    from pydantic import ValidationError  # noqa: PLC0415
+    from pydantic import ValidationError  # noqa: PLC0415 -- the same
 
-    from scrubjay.model.checks import shown  # noqa: PLC0415
-    from scrubjay.model.remedies import wanted  # noqa: PLC0415
+    from scrubjay.model.checks import shown  # noqa: PLC0415 -- the same
+    from scrubjay.model.remedies import wanted  # noqa: PLC0415 -- the same
 
     if not isinstance(error.__cause__, ValidationError):
         return error.message
