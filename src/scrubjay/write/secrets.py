@@ -131,7 +131,7 @@ def _mixed(value: str) -> bool:
     )
 
 
-_AWS_ACCESS_KEY: Final = r"(?<![A-Za-z0-9])(?:AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}(?![A-Za-z0-9])"
+_AWS_ACCESS_KEY: Final = r"(?<![A-Za-z0-9])(?:A3T[0-9A-Z]|AKIA|ASIA|ABIA|ACCA)[0-9A-Z]{16}(?![A-Za-z0-9])"
 _FORTY: Final = re.compile(r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])")
 
 
@@ -141,8 +141,12 @@ def _aws_secrets(text: str) -> Iterator[Span]:
         yield from (match.span() for match in _FORTY.finditer(text) if _mixed(match[0]))
 
 
-def _plugin(module: str, detector: str) -> Callable[[str], Iterator[Span]]:
-    """Find what a detector of detect-secrets finds. The library is loaded when a text first calls for it."""
+def _plugin(module: str, detector: str, *, least: int = 0) -> Callable[[str], Iterator[Span]]:
+    """Find what a detector of detect-secrets finds, if it is so long at least.
+
+    The library takes a fifth of a second to load, so a rule says how long its secrets are, and only a text that has
+    room for one loads it.
+    """
 
     @cache
     def loaded() -> Any:  # noqa: ANN401 -- the library ships no types
@@ -151,7 +155,8 @@ def _plugin(module: str, detector: str) -> Callable[[str], Iterator[Span]]:
     def find(text: str) -> Iterator[Span]:
         for line in _LINE.finditer(text):
             # Its patterns take a time that grows with the square of a run of blanks, so they see one blank instead.
-            for value in set(loaded().analyze_string(_BLANKS.sub(" ", line[0]))):
+            found = loaded().analyze_string(_BLANKS.sub(" ", line[0]))
+            for value in {value for value in found if len(value) >= least}:
                 for match in re.finditer(re.escape(value), line[0]):
                     yield line.start() + match.start(), line.start() + match.end()
 
@@ -196,7 +201,7 @@ RULES: Final[tuple[Rule, ...]] = (
         ("hooks.slack.com",),
         _matching(r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9_/]{20,})"),
     ),
-    Rule("aws-access-key", ("AKIA", "ASIA", "ABIA", "ACCA"), _matching(_AWS_ACCESS_KEY)),
+    Rule("aws-access-key", ("A3T", "AKIA", "ASIA", "ABIA", "ACCA"), _matching(_AWS_ACCESS_KEY)),
     Rule("aws-secret-key", ("AKIA", "ASIA"), _aws_secrets),
     Rule(
         "aws-secret-key",
@@ -242,13 +247,14 @@ RULES: Final[tuple[Rule, ...]] = (
         _matching(rf"(?<!{_WORD})eyJ{_WORD}{{8,}}={{0,2}}\.eyJ{_WORD}{{8,}}={{0,2}}(?:\.{_WORD}*={{0,2}})?"),
         needs=".",
     ),
-    Rule("aws-secret-key", ("aws",), _plugin("aws", "AWSKeyDetector"), needs="'\""),
-    Rule("cloudant-key", ("cloudant",), _plugin("cloudant", "CloudantDetector")),
-    Rule("ibm-key", ("ibm",), _plugin("ibm_cloud_iam", "IbmCloudIamDetector")),
-    Rule("ibm-key", ("cos_", "cos-", "ibm"), _plugin("ibm_cos_hmac", "IbmCosHmacDetector")),
+    # Which also finds access keys, as a rule above does without it.
+    Rule("aws-secret-key", ("aws",), _plugin("aws", "AWSKeyDetector", least=40), needs="'\"", signs=40),
+    Rule("cloudant-key", ("cloudant",), _plugin("cloudant", "CloudantDetector"), signs=24),
+    Rule("ibm-key", ("ibm",), _plugin("ibm_cloud_iam", "IbmCloudIamDetector"), signs=44),
+    Rule("ibm-key", ("cos_", "cos-", "ibm"), _plugin("ibm_cos_hmac", "IbmCosHmacDetector"), signs=48),
     Rule("mailchimp-key", ("-us",), _matching(r"[0-9a-f](?<![0-9A-Za-z].)[0-9a-f]{31}-us\d{1,2}(?![0-9A-Za-z])")),
-    Rule("softlayer-key", ("softlayer", "sl_", "sl-"), _plugin("softlayer", "SoftlayerDetector")),
-    Rule("square-secret", ("sq0csp-",), _plugin("square_oauth", "SquareOAuthDetector")),
+    Rule("softlayer-key", ("softlayer", "sl_", "sl-"), _plugin("softlayer", "SoftlayerDetector"), signs=64),
+    Rule("square-secret", ("sq0csp-",), _plugin("square_oauth", "SquareOAuthDetector"), signs=50),
     Rule("url-password", ("://",), _url_passwords, signs=0),
     Rule(
         "bearer-token",

@@ -1,6 +1,8 @@
 """Secrets go, everything else stays: two labelled sets, properties over random text, and hostile text."""
 
 import json
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -142,10 +144,21 @@ def test_what_a_rule_finds_has_the_signs_without_which_it_is_not_asked(rule):
         assert [less for less in shrunk(text, rule) if most_signs(less) < rule.signs] == []
 
 
-# Of two plugins, one finds access keys that have a rule of their own, and one finds any long word after `key`.
-@pytest.mark.parametrize(
-    "rule", [rule for rule in RULES if rule.kind not in ("aws-secret-key", "ibm-key")], ids=lambda rule: rule.kind
-)
+def test_prose_does_not_load_the_library_of_detectors():
+    prose = ["IBM's cos_ buckets hold the token", "the 'aws' key rotates monthly", "softlayer_key is what sl_key was"]
+    code = (
+        "import sys; from scrubjay.write.redact import SecretRedactor\n"
+        f"for text in {prose!r}: SecretRedactor().redact(text + ' see docs.example.org/a/long/path')\n"
+        "print('detect_secrets' in sys.modules)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "False\n"
+
+
+# One plugin finds any long word after `key`, and needs another before it is asked.
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule.kind != "ibm-key"], ids=lambda rule: rule.kind)
 def test_what_a_rule_finds_is_found_however_little_stands_around_it(rule):
     for text in [*map(text_of, SECRETS), *MORE]:
         if any(rule.find(text)):
