@@ -8,7 +8,7 @@ export PYTHON
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test lint format types unit integration conformance migrations doors house demo bench-core \
-        bench-learning bench-distill bench-backends bench-workspace bench-http bench-recall bench-speed services fetch ingest reference model docs-svg notebook constraints hooks clean
+        bench-learning bench-distill bench-backends bench-workspace bench-http bench-recall bench-speed bench-race services fetch ingest reference model docs-svg notebook constraints hooks clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -103,6 +103,10 @@ bench-http: setup ## Measure the service under load, beside the library
 
 bench-speed: setup ## Measure speed beside other memories (DATA=folder with the data sets, SIZES=1000,10000)
 	$(BIN)/python benchmarks/speed/run.py $(if $(DATA),--data $(DATA)) $(if $(SIZES),--sizes $(SIZES))
+
+bench-race: setup ## Race two versions in turns (OLD=revision or folder, NEW=, PARTS=, SIZES=, ROUNDS=, DATA=)
+	$(BIN)/python benchmarks/race/run.py --old $(OLD) $(if $(NEW),--new $(NEW)) $(if $(PARTS),--parts $(PARTS)) \
+	    $(if $(SIZES),--sizes $(SIZES)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(DATA),--data $(DATA))
 
 model: setup ## Make the bundled embedding model again from its published weights
 	$(BIN)/python -m venv .cache/minilm

@@ -16,7 +16,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import venv
 from pathlib import Path
@@ -26,6 +25,7 @@ import psutil
 from by_hand import ByHand
 from rich.console import Console
 from rich.table import Table
+from settled import settle
 from stretched import Stretched
 from texts import questions, sentences
 
@@ -39,8 +39,6 @@ USERS = 100
 """Everybody has one memory in a hundred: the narrow scope of the table."""
 
 WARM = 8
-READING = ("scrubjay-load", "scrubjay-words")
-"""The threads that read vectors and words into memory."""
 
 HEADINGS = (
     "memories",
@@ -101,14 +99,6 @@ def resident() -> float:
 
 def megabytes(folder: Path) -> float:
     return sum(file.stat().st_size for file in folder.glob("scrubjay.db*")) / 1e6
-
-
-async def settle(jay: scrubjay.Scrubjay, asking: list[str]) -> None:
-    """Ask these, and wait until nothing is read into memory any more."""
-    for question in asking:
-        await jay.recall(question, touch=False)
-    while any(thread.name in READING for thread in threading.enumerate()):  # noqa: ASYNC110 -- nothing to await
-        await asyncio.sleep(0.05)
 
 
 async def recall_at(size: int, model: Embedder, folder: Path, asked: int) -> dict[str, dict[str, float]]:

@@ -1,6 +1,6 @@
 """What an answer is worth, and how sure that is."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import log2
 from uuid import UUID
 
@@ -41,11 +41,11 @@ def judged_sessions(answer: Sequence[UUID], relevant: frozenset[UUID], sessions:
     return {f"session R@{cut}": len(wanted & set(ranked[:cut])) / len(wanted) for cut in (5, 10)}
 
 
-def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Where the mean lies with 95 % confidence: drawn again and again from the questions, always the same draws."""
+def interval(values: Sequence[float], of: Callable[..., np.ndarray] = np.mean) -> tuple[float, float]:
+    """Where their mean, or what else, lies with 95 % confidence: drawn again and again, always the same draws."""
     if len(values) == 0:
         return float("nan"), float("nan")
     given = np.asarray(values, dtype=np.float64)
     draws = np.random.default_rng(7).integers(0, len(given), (DRAWS, len(given)))
-    low, high = np.percentile(given[draws].mean(axis=1), (2.5, 97.5))
+    low, high = np.percentile(of(given[draws], axis=1), (2.5, 97.5))
     return float(low), float(high)

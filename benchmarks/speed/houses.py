@@ -23,7 +23,7 @@ class TookTooLong(Exception):
 
 
 class House:
-    """One process with one system on one store."""
+    """One process with one system on one store. `source` is where its Scrubjay is imported from."""
 
     def __init__(
         self,
@@ -35,6 +35,7 @@ class House:
         store: Path,
         embedder: str,
         looks_up: bool,
+        source: Path = ROOT / "src",
     ) -> None:
         store.mkdir(parents=True, exist_ok=True)
         self._said = store.parent / f"{store.name}-{time.monotonic_ns()}.log"
@@ -48,7 +49,7 @@ class House:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._log,
-            env=environment(system, store),
+            env=environment(system, store, source),
             cwd=store,
         )  # fmt: skip
         os.set_blocking(self._process.stdout.fileno(), False)
@@ -130,7 +131,7 @@ class House:
         self.end()
 
 
-def environment(system: System, store: Path) -> dict[str, str]:
+def environment(system: System, store: Path, source: Path) -> dict[str, str]:
     """Nothing of the user's configuration, no network, a home of its own, and Scrubjay's model within reach."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH", "TMPDIR") if name in os.environ}
     quiet = dict(one.split("=", 1) for one in system.quiet)
@@ -139,4 +140,4 @@ def environment(system: System, store: Path) -> dict[str, str]:
     away = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "http_proxy": nowhere, "https_proxy": nowhere}
     # Threads that share one product of matrices wait for each other where a machine is busy, and times jump.
     one_thread = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-    return {**kept, **quiet, **away, **one_thread, "HOME": str(store), "PYTHONPATH": str(ROOT / "src")}
+    return {**kept, **quiet, **away, **one_thread, "HOME": str(store), "PYTHONPATH": str(source)}

@@ -115,31 +115,33 @@ class Inhabitant:
     async def ask(self, width: str, places: list[int], budget: float) -> dict[str, object]:
         """Ask these questions, one after the other; `found` counts those whose own text was among the answers."""
         user = None if width == "all" else f"u-{WHO}"
-        taken, found, worked = [], 0, time.process_time()
+        taken, each, found, worked = [], [], 0, time.process_time()
         for place in places:
             question = self._questions[width][place]
-            began = time.perf_counter()
+            began, working = time.perf_counter(), time.process_time()
             answers = await self._adapter.ask(question, user)
             taken.append(time.perf_counter() - began)
+            each.append(time.process_time() - working)
             found += any(is_cut_from(question, answer) for answer in answers)
             if sum(taken) >= budget:
                 break
-        return {"taken": taken, "found": found, "cpu": time.process_time() - worked}
+        return {"taken": taken, "worked": each, "found": found, "cpu": time.process_time() - worked}
 
     async def single(self, start: int, many: int, writer: str, budget: float) -> dict[str, object]:
         """Store so many memories, each on its own, none of which was stored before."""
         texts, vectors = self._new(start, many, writer)
         self._embedding.learn(texts, vectors)
-        taken, worked = [], time.process_time()
+        taken, each, worked = [], [], time.process_time()
         for place, text in enumerate(texts, start):
-            began = time.perf_counter()
+            began, working = time.perf_counter(), time.process_time()
             await self._adapter.add_one(text, f"u-{place % USERS}")
             taken.append(time.perf_counter() - began)
+            each.append(time.process_time() - working)
             if sum(taken) >= budget:
                 break
         worked = time.process_time() - worked
         self._embedding.forget(texts)
-        return {"taken": taken, "cpu": worked}
+        return {"taken": taken, "worked": each, "cpu": worked}
 
     async def crowd(self, start: int, many: int, callers: int, writer: str, budget: float) -> dict[str, object]:
         """The same by so many callers at once, each with the next as soon as their last one is stored."""
@@ -164,16 +166,19 @@ class Inhabitant:
         """Store so many new memories in bulk, on top of those that are there."""
         texts, vectors = self._new(0, many, writer)
         self._embedding.learn(texts, vectors)
-        spent, stored = 0.0, 0
+        spent, working, stored = 0.0, 0.0, 0
         for start in range(0, many, self._adapter.batch):
             part = texts[start : start + self._adapter.batch]
-            began = time.perf_counter()
-            await self._adapter.add(part, [f"u-{place % USERS}" for place in range(start, start + len(part))])
+            users = [f"u-{place % USERS}" for place in range(start, start + len(part))]
+            began, worked = time.perf_counter(), time.process_time()
+            await self._adapter.add(part, users)
             spent += time.perf_counter() - began
+            working += time.process_time() - worked
             stored += len(part)
             if spent >= budget:
                 break
-        return {"stored": stored, "seconds": spent}
+        self._embedding.forget(texts)
+        return {"stored": stored, "seconds": spent, "cpu": working}
 
     async def keep_on(self, verb: str, writer: str, seconds: float) -> dict[str, object]:
         """Write or read beside others for so long; an error of the system is counted, and the first one told."""

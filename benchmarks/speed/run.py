@@ -15,11 +15,10 @@ size the bundled model computes them. A system that does not finish within the b
 import argparse
 import json
 import os
-import platform
 import tempfile
-from datetime import UTC, datetime
 from pathlib import Path
 
+from given import chosen_of, machine, sizes_of
 from material import Asked, Material
 from measure import Bench
 from probes import crowd, syncs, together, with_model
@@ -84,27 +83,22 @@ def arguments() -> argparse.Namespace:
     given = parser.parse_args()
     if given.quick:
         given.sizes, given.questions, given.singles = "200", 20, 20
-    try:
-        given.sizes = sorted({int(size) for size in given.sizes.split(",")})
-    except ValueError:
-        parser.error(f"--sizes is {given.sizes!r}: give whole numbers with commas, such as 1000,10000")
-    if given.sizes[0] < 100:
-        parser.error(f"--sizes has {given.sizes[0]}: at least 100 are needed, one for each user")
-    given.parts = given.parts.split(",")
-    if unknown := sorted(set(given.parts) - set(PARTS)):
-        parser.error(f"--parts names {', '.join(unknown)}: there are {', '.join(PARTS)}")
+    given.sizes = sizes_of(parser, given.sizes)
+    given.parts = chosen_of(parser, "--parts", given.parts, PARTS)
     if given.keep:
         given.keep.mkdir(parents=True, exist_ok=True)
         given.parts = ["stores"]
-    given.peers = [name for name in given.peers.split(",") if name]
-    if unknown := sorted(set(given.peers) - set(STORES)):
-        parser.error(f"--peers names {', '.join(unknown)}: there are {', '.join(STORES)}")
+    given.peers = chosen_of(parser, "--peers", given.peers, STORES)
     return given
 
 
 def measured(given: argparse.Namespace, folder: Path) -> Seen:
     seen: Seen = {
-        "machine": machine(given.data),
+        "machine": {
+            **machine(),
+            "scrubjay": scrubjay.__version__,
+            "texts": "the data sets" if given.data else "Python's manual",
+        },
         "budget": given.budget,
         "probed": PROBED if PROBED in given.sizes else given.sizes[0],
         "rows": [],
@@ -187,17 +181,6 @@ def telling(progress: Progress, task: TaskID, size: int):
         progress.update(task, description=f"{size:,} memories, {what}: {name}", advance=1)
 
     return told
-
-
-def machine(data: Path | None) -> dict[str, object]:
-    return {
-        "day": datetime.now(UTC).strftime("%Y-%m-%d"),
-        "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "scrubjay": scrubjay.__version__,
-        "texts": "the data sets" if data else "Python's manual",
-    }
 
 
 def beside(seen: Seen, earlier: Seen) -> Seen:
