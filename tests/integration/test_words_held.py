@@ -115,6 +115,20 @@ async def test_the_same_is_found_whatever_happens(database, little_is_much, seed
     await other.shut()
 
 
+@pytest.mark.parametrize("common", [0, 1, 8])
+async def test_a_narrow_place_finds_the_same_however_common_a_word_is(database, little_is_much, monkeypatch, common):
+    monkeypatch.setattr(book, "LOOKED_UP", common)
+    chance, records, kept = random.Random(common), SqlRecords(database), Shelf(database)
+    users = ["anna", *["bert", "cleo"] * 30]
+    texts = [f"{a_text(chance)} number{place}" for place in range(500)]
+    said = [a_memory(text, scope=Scope(user=users[place % len(users)])) for place, text in enumerate(texts)]
+    await records.write(said, keep_all)
+    of_anna = Filter(scope=Scope(user="anna"), reach="holds")
+    for _ in range(15):
+        terms = list(dict.fromkeys(chance.choices(WORDS, WEIGHTS, k=chance.randrange(1, 7))))
+        assert await held(database, kept, terms, of_anna) == await on_disk(database, terms, of_anna), terms
+
+
 async def test_until_there_is_a_book_the_index_on_disk_answers(database):
     await told(SqlRecords(database), *(a_memory(f"Canary number {at}") for at in range(700)))
     texts = SqlTexts(database)

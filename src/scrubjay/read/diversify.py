@@ -46,15 +46,17 @@ def diversify(ranked: Sequence[Ranked], limit: int) -> Diverse:
     taken: list[Ranked] = []
     behind: list[Ranked] = []
     seen: deque[Gist] = deque(maxlen=REACH)
+    said: set[str] = set()
     for one in ranked:
         if len(taken) == limit:
             break
         gist = Gist(one.memory.content)
-        if any(gist.says_what(other) for other in gist.about_as_long(seen)):
+        if gist.has_little_new(said) and any(gist.says_what(other) for other in gist.about_as_long(seen)):
             behind.append(one)
         else:
             taken.append(one)
             seen.append(gist)
+            said |= gist.different
     return Diverse((taken + behind)[:limit], repeats=len(taken) < limit and bool(behind))
 
 
@@ -69,6 +71,13 @@ class Gist:
         # A text without words, such as one of emoji only, is a word itself.
         self.words = _words(ends) or [text]
         self.different = set(self.words)
+
+    def has_little_new(self, said: set[str]) -> bool:
+        """Whether so few of its words are new that it may repeat one of the texts that had those that were said.
+
+        One question for all of them: most texts have new words, and then need not be compared with each.
+        """
+        return len(self.different & said) / len(self.different) >= ALIKE
 
     def about_as_long(self, others: "Iterable[Gist]") -> "list[Gist]":
         """Those of the others that are near enough in length to say the same: of most texts none."""

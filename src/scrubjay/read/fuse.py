@@ -1,6 +1,7 @@
 """Fuse: several rankings of the same memories become one, by score and not by rank."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from math import sqrt
 from typing import Final, NamedTuple, overload
 from uuid import UUID
@@ -99,8 +100,8 @@ class _Noted(NamedTuple):
 
     name: str
     matches: Sequence[Match]
-    places: Mapping[int, int]
-    """By row: where in the ranking the memory stands."""
+    rows: Sequence[int]
+    """The row of each match."""
     standard: Sequence[float] = ()
     """By row: its standardized score; empty for a ranking that is not added up."""
     weight: float = 0.0
@@ -118,10 +119,10 @@ class _Signals(Mapping[str, float]):
 
     def _all(self) -> dict[str, float]:
         signals: dict[str, float] = {}
-        for name, matches, places, standard, weight in self._noted:
-            place = places.get(self._row)
-            if place is None:
+        for name, matches, rows, standard, weight in self._noted:
+            if self._row not in rows:
                 continue
+            place = rows.index(self._row)
             if name != "recency":
                 signals[name] = matches[place].score
             signals[f"{name}_rank"] = place + 1
@@ -143,9 +144,15 @@ class _Signals(Mapping[str, float]):
 class Fused(Sequence[Candidate]):
     """The candidates, best first. Most are never fetched, so each is made when it is asked for."""
 
-    def __init__(self, rows: Sequence[int], totals: Sequence[float], noted: Sequence[_Noted]) -> None:
+    def __init__(
+        self, rows: Sequence[int], totals: Sequence[float], matches: Sequence[Match], noted: Sequence[_Noted]
+    ) -> None:
         self._rows = rows
+        self._matches = matches
+        """By row: the match of the first ranking that holds it. It knows which part of the content was found."""
         self._noted = noted
+        # The rows of the first ranking come first.
+        self._compared = 1 + max(noted[0].rows) if noted and noted[0].name == "meaning" else 0
         self.relevances = [totals[row] for row in rows]
         """Of each candidate."""
 
@@ -162,14 +169,9 @@ class Fused(Sequence[Candidate]):
         return len(self._rows)
 
     def _candidate(self, row: int, relevance: float) -> Candidate:
-        # The first that holds it is `meaning` where that does: it knows which part of the content was found.
-        for noted in self._noted:
-            place = noted.places.get(row)
-            if place is not None:
-                match = noted.matches[place]
-                break
-        cosine = match.score if noted.name == "meaning" else None
-        return Candidate(match.id, relevance, _Signals(self._noted, row, cosine), match.start, match.stop)
+        found, score, start, stop, _ = self._matches[row]
+        cosine = score if row < self._compared else None
+        return Candidate(found, relevance, _Signals(self._noted, row, cosine), start, stop)
 
 
 def fuse(rankings: Mapping[str, Sequence[Match]], *, terms: int = 1, depth: int = DEPTH, limit: int = FUSED) -> Fused:
@@ -183,11 +185,10 @@ def fuse(rankings: Mapping[str, Sequence[Match]], *, terms: int = 1, depth: int 
     """
     columns = {name: rankings[name] for name in ("meaning", "words", "recency") if rankings.get(name)}
     # Row numbers instead of ids: a UUID is slow to hash, and the arithmetic wants plain lists.
-    rows: dict[int, int] = {}
-    places = {
-        name: [rows.setdefault(match.id.int, len(rows)) for match in matches] for name, matches in columns.items()
-    }
-    totals = [0.0] * len(rows)
+    numbers: dict[int, int] = {}
+    firsts: list[Match] = []
+    rows = {name: _rows_of(matches, numbers, firsts) for name, matches in columns.items()}
+    totals = [0.0] * len(firsts)
     noted: list[_Noted] = []
     titles = rankings.get("title", ())
     weights = _weights(columns, terms)
@@ -197,17 +198,36 @@ def fuse(rankings: Mapping[str, Sequence[Match]], *, terms: int = 1, depth: int 
         complete = len(scores) < depth
         absent = _absent(name, scores, complete=complete)
         least = _least_spread(name, scores, of_few=complete and len(weights) > 1)
-        standard = _standardized(scores, places[name], len(rows), absent=absent, least=least)
+        standard = _standardized(scores, rows[name], len(firsts), absent=absent, least=least)
         totals = [total + weight * score for total, score in zip(totals, standard, strict=True)]
-        noted.append(_Noted(name, columns[name], _by_row(places[name]), standard, weight))
+        noted.append(_Noted(name, columns[name], rows[name], standard, weight))
     if titles:
-        noted.append(_Noted("title", titles, _by_row([rows[match.id.int] for match in titles])))
-    if recent := places.get("recency"):
-        noted.append(_Noted("recency", columns["recency"], _by_row(recent)))
+        noted.append(_Noted("title", titles, [numbers[match.id.int] for match in titles]))
+    if recent := rows.get("recency"):
+        noted.append(_Noted("recency", columns["recency"], recent))
         if len(columns) == 1:
-            totals = [1 - row / len(rows) for row in recent]
-    best = sorted(range(len(rows)), key=totals.__getitem__, reverse=True)[:limit]
-    return Fused(best, totals, noted)
+            totals = [1 - row / len(firsts) for row in recent]
+    best = sorted(range(len(firsts)), key=totals.__getitem__, reverse=True)[:limit]
+    return Fused(best, totals, firsts, noted)
+
+
+def _rows_of(matches: Sequence[Match], numbers: dict[int, int], firsts: list[Match]) -> Sequence[int]:
+    """The row of each match. Those of memories that no ranking held before get the next numbers, and join `firsts`."""
+    if not firsts:
+        numbers.update(zip([match.id.int for match in matches], count()))
+        if len(numbers) == len(matches):
+            firsts += matches
+            return range(len(matches))
+        numbers.clear()  # One is named twice: a poor index, but no reason to fail.
+    rows: list[int] = []
+    for match in matches:
+        known = match.id.int
+        row = numbers.get(known)
+        if row is None:
+            row = numbers[known] = len(firsts)
+            firsts.append(match)
+        rows.append(row)
+    return rows
 
 
 def _weights(columns: Mapping[str, Sequence[Match]], terms: int) -> dict[str, float]:
@@ -230,7 +250,7 @@ def _trust(words: Sequence[Match]) -> float:
 def _brevity(meaning: Sequence[Match]) -> float:
     """From `LEAST_BREVITY` to 1: how short the documents are, by the median length of the parts that were found."""
     # What may be a turn of talk counts as short.
-    lengths = sorted([match.stop - match.start if match.alone and match.stop else 0 for match in meaning])
+    lengths = sorted([stop - start if alone and stop else 0 for _, _, start, stop, alone in meaning])
     return max(LEAST_BREVITY, BRIEF / max(BRIEF, lengths[len(lengths) // 2]))
 
 
@@ -260,17 +280,16 @@ def _least_spread(name: str, scores: Sequence[float], *, of_few: bool) -> float:
 
 
 def _standardized(
-    scores: Sequence[float], places: Sequence[int], size: int, *, absent: float, least: float
+    scores: Sequence[float], rows: Sequence[int], size: int, *, absent: float, least: float
 ) -> list[float]:
     """For each row, how many standard deviations its score lies above the mean of all rows."""
     values = [absent] * size
-    for row, score in zip(places, scores, strict=True):
-        values[row] = score
+    if rows == range(size):
+        values[:] = scores
+    else:
+        for row, score in zip(rows, scores, strict=True):
+            values[row] = score
     mean = sum(values) / size
     values = [value - mean for value in values]
     spread = max(least, sqrt(sum([value * value for value in values]) / size))
     return [value / spread for value in values] if spread else values
-
-
-def _by_row(places: Sequence[int]) -> dict[int, int]:
-    return dict(zip(places, range(len(places)), strict=True))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scrubjay.backends.growing import Growing
 from scrubjay.backends.sql.types import microseconds
 from scrubjay.backends.vectors.coded import question
-from scrubjay.backends.vectors.matrix import Matrix, Row
+from scrubjay.backends.vectors.matrix import HELD, Matrix, Row
 from scrubjay.errors import InvalidInput
 from scrubjay.model import Filter, Scope, new_id
 from scrubjay.testing import NOW
@@ -281,3 +281,41 @@ def test_all_memories_may_be_named_in_any_order():
     backwards = [UUID(bytes=row.id) for row in reversed(rows)]
     found = matrix.nearest(question(vector), matrix.slots_of(backwards), 5)
     assert [match.id for match in found] == ids_of(by_hand(rows, vector, 5))
+
+
+def test_few_rows_that_are_asked_for_again_are_found_as_they_are_by_then():
+    chance = np.random.default_rng(11)
+    rows = [a_row(vector) for vector in chance.standard_normal((20, 8))]
+    matrix = a_matrix(rows, dimensions=8)
+    for _ in range(6):
+        for vector in chance.standard_normal((3, 8)):
+            assert nearest(matrix, vector, 10) == by_hand(rows, vector, 10)
+        # One goes, one says something else, one is new.
+        changed = [a_row(chance.standard_normal(8), id=UUID(bytes=rows[1].id)), a_row(chance.standard_normal(8))]
+        matrix.absorb([a_row(None, id=UUID(bytes=rows[0].id)), *changed], since=len(matrix))
+        rows = [*rows[2:], *changed]
+
+
+def test_few_rows_that_score_alike_come_in_the_order_of_their_ids():
+    rows = [a_row([1, 0], id=UUID(int=number)) for number in (5, 3, 9, 1)]
+    assert ids_of(nearest(a_matrix(rows, dimensions=2), [1, 0], 3)) == [UUID(int=number) for number in (1, 3, 5)]
+
+
+def test_rows_that_are_asked_for_again_are_widened_once():
+    matrix = a_matrix([a_row(vector) for vector in np.eye(16)], dimensions=16)
+    sizes = []
+    for _ in range(3):
+        nearest(matrix, np.ones(16), 5)
+        sizes.append(matrix.size)
+    assert sizes[0] == sizes[1] == sizes[2]
+
+
+def test_of_rows_that_are_asked_for_again_only_some_are_held():
+    matrix = a_matrix([a_row(vector) for vector in np.eye(100)], dimensions=100)
+    sizes = [matrix.size]
+    for first in range(3 * HELD):
+        matrix.nearest(question(np.ones(100)), np.arange(first, first + 10), 5)
+        sizes.append(matrix.size)
+    one = sizes[1] - sizes[0]
+    assert one == 10 * 100 * 8
+    assert sizes[HELD:] == [sizes[0] + HELD * one] * (2 * HELD + 1)

@@ -83,3 +83,13 @@ def test_texts_that_are_alike_have_a_mark_in_common(words):
     for place in range(len(words)):
         other = Gist(" ".join([*words[:place], *words[place + 1 :]]) or "other")
         assert not one.repeats(other) or set(one.marks()) & set(other.marks())
+
+
+@given(st.lists(st.lists(st.sampled_from("a b c d e 1 not".split()), min_size=1, max_size=9), max_size=14))  # noqa: SIM905 -- words
+def test_only_what_says_the_same_as_a_better_one_moves(texts):
+    contents = [" ".join(words) for words in texts]
+    taken, behind = [], []
+    for content in contents:
+        is_repetition = any(Gist(content).repeats(Gist(other)) for other in taken)
+        (behind if is_repetition else taken).append(content)
+    assert told(answers(*contents), 14) == taken + behind

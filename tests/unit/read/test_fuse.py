@@ -257,3 +257,10 @@ def test_a_candidate_is_the_same_however_it_is_asked_for():
     assert {one.id: one.similarity for one in fused} == {A: 0.8, B: 0.2, C: None}
     for one in fused:
         assert len(one.signals) == len(dict(one.signals))
+
+
+def test_an_index_that_names_a_memory_twice_does_not_make_it_two():
+    twice = [*ranking(a=0.6, b=0.5), Match(id=A, score=0.4)]
+    found = fuse({"meaning": twice, "words": ranking(c=5.0, a=4.0)})
+    assert sorted(candidate.id for candidate in found) == [A, B, C]
+    assert {candidate.id for candidate in found if candidate.similarity is None} == {C}

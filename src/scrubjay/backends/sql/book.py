@@ -168,16 +168,17 @@ class Book(Roll):
             slots, times, weights = _one(lists)
             scores = _summed(asked, slots, times, weights, slots, asked.rows)
             return scores if asked.places is None else scores[asked.places]
-        places = asked.places.astype(np.int32)
+        places = asked.places
         most = LOOKED_UP * len(places)
         slots, times, weights = _one([one for one in lists if len(one[0]) <= most])
-        at, here = _found(slots, places)
-        found = [(at, slots[here], times[here], weights[here])]
+        here = _marked(places, asked.rows).take(slots).nonzero()[0]
+        slots = slots.take(here)
+        found = [(places.searchsorted(slots), slots, times.take(here), weights.take(here))]
         for slots, times, weight in lists:
             if len(slots) > most:
-                here, at = _found(places, slots)
-                found.append((at, places[at], times[here], np.full(len(at), weight)))
-        at, slots, times, weights = (np.concatenate(column) for column in zip(*found, strict=True))
+                here, at = _found(places.astype(np.int32), slots)
+                found.append((at, slots[here], times[here], np.full(len(at), weight)))
+        at, slots, times, weights = found[0] if len(found) == 1 else map(np.concatenate, zip(*found, strict=True))
         return _summed(asked, slots, times, weights, at, len(places))
 
     def _present(self, slots: NDArray[np.int32]) -> int:
@@ -194,6 +195,8 @@ class Book(Roll):
 
     def _order(self, slots: Slots, scores: NDArray[np.float64], limit: int) -> Slots:
         """Where the best are, best first, and of equals the oldest."""
+        if len(scores) <= limit:
+            return np.lexsort((self._seqs.all.take(slots), -scores))
         likely = _highest(scores, limit)
         order = np.lexsort((self._seqs.all[slots[likely]], -scores[likely]))[:limit]
         return likely[order]
@@ -207,6 +210,13 @@ def _one(
         return np.empty(0, np.int32), np.empty(0, np.uint8), np.empty(0)
     slots, times, weights = zip(*lists, strict=True)
     return np.concatenate(slots), np.concatenate(times), np.repeat(weights, [len(some) for some in slots])
+
+
+def _marked(places: Slots, rows: int) -> NDArray[np.bool_]:
+    """For so many rows, whether each is at one of these places."""
+    marked = np.zeros(rows, np.bool_)
+    marked[places] = True
+    return marked
 
 
 def _found(some: NDArray[np.int32], among: NDArray[np.int32]) -> tuple[Slots, Slots]:
