@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias, Unpack, cast
 from uuid import UUID
 
-from scrubjay.errors import Closed, InvalidInput, NotFound
+from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.model import (
     PLACE_NAMES,
     Context,
@@ -304,7 +304,10 @@ class Core:
     async def import_lines(
         self, lines: Lines, *, progress: Callable[[int], None] | None = None, **where: Unpack[Where]
     ) -> tuple[int, int]:
-        """Store what `export` gave, exactly; return how many were new and how many were known. Safe to repeat."""
+        """Store what `export` gave, exactly; return how many were new and how many were known. Safe to repeat.
+
+        What is believed here and was closed there since is closed, too. Raises Conflict for a key that both replaced.
+        """
         return await import_lines(
             lines,
             self.scoped(where),
@@ -360,16 +363,14 @@ class Core:
 
     def scoped(self, where: Where, *, named: bool = True) -> Scope:
         """The scope that these keywords name, inside the caller's bounds. Raises Closed when the memory is."""
-        if not self.parts.is_open.is_set():
-            raise Closed
+        self.parts.is_open.check()
         if not where and not self.caller.bounds:
             return _whole(self._tenant)
         return scope_of(self.tenant, self.caller.bounds.within(where, named=named))
 
     def filtered(self, narrow: Narrow, reach: Reach) -> Filter:
         """The filter that these keywords name, inside the caller's bounds. Raises Closed when the memory is."""
-        if not self.parts.is_open.is_set():
-            raise Closed
+        self.parts.is_open.check()
         return filter_of(self.tenant, self.caller.bounds.within(narrow), reach=reach)
 
     def __repr__(self) -> str:

@@ -1,11 +1,12 @@
 """What the core verbs are made of: the stores, the models, and what was decided about them."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from threading import Event
 
+from scrubjay.errors import Closed
 from scrubjay.model import Scope
 from scrubjay.model.work import Policy
 from scrubjay.model.working import Source
@@ -19,6 +20,45 @@ from scrubjay.write.index import Index
 from scrubjay.write.later import Later
 from scrubjay.write.remember import Writer
 from scrubjay.write.uses import Uses
+
+
+class Opened:
+    """Whether a memory is open, and on which event loop: what it waits with belongs to that one."""
+
+    def __init__(self) -> None:
+        self._is_set = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def set(self) -> None:
+        """Note that it is open now, on the loop that runs."""
+        self._loop = _running()
+        self._is_set = True
+
+    def clear(self) -> None:
+        """Note that it is closed."""
+        self._is_set = False
+
+    def is_set(self) -> bool:
+        """Whether it is open."""
+        return self._is_set
+
+    def check(self) -> None:
+        """Raise Closed where it cannot be used: when it is not open, and on another loop than its own."""
+        if not self._is_set:
+            raise Closed
+        if (loop := _running()) is not self._loop and loop is not None:
+            raise Closed(
+                "this memory was opened on another event loop, such as that of an earlier asyncio.run: open one on "
+                "each with scrubjay.open_async(), or use scrubjay.open(), which serves all loops and threads"
+            )
+
+
+def _running() -> asyncio.AbstractEventLoop | None:
+    """The event loop that runs here; None on a thread without one."""
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +100,7 @@ class Parts:
     """A model that reads the best of what was found again, with the question; None without one."""
     access: AccessStores | None = None
     """Keys, the audit log and kept answers; None where there are none."""
-    is_open: Event = field(default_factory=Event)
+    is_open: Opened = field(default_factory=Opened)
     writer: Writer = field(init=False)
     uses: Uses = field(init=False)
 

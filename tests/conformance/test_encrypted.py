@@ -26,6 +26,7 @@ from scrubjay.testing import RecordsSuite, TextsSuite, WorkingSuite, congruence
 from scrubjay.testing.blobs import BlobsSuite
 from scrubjay.testing.records.fidelity import FidelitySuite
 from scrubjay.testing.records.keeping import KeepingSuite
+from scrubjay.testing.records.loading import LoadingSuite
 from scrubjay.testing.records.writing import WritingSuite
 from scrubjay.testing.values import HOUR, NOW
 from scrubjay.testing.working import LIMITS
@@ -78,7 +79,7 @@ class TestEncryptedMemoryRecords(InMemory, RecordsSuite):
     test_a_batch_of_five_thousand = test_purging_five_thousand = test_long_texts_round_trip = None
 
 
-class TestEncryptedSqliteRecords(OnSqlite, WritingSuite, KeepingSuite, FidelitySuite):
+class TestEncryptedSqliteRecords(OnSqlite, WritingSuite, KeepingSuite, FidelitySuite, LoadingSuite):
     # What is found and filtered is decided before the store is asked, so for that the reference is enough.
     test_a_batch_of_five_thousand = test_purging_five_thousand = None
 

@@ -1,11 +1,12 @@
 """What is replaced while its vectors are being made is not found by meaning for having been indexed late."""
 
 import asyncio
+from datetime import timedelta
 
 import pytest
 
 from scrubjay.model import Filter, Scope
-from scrubjay.testing import ToyEmbedder
+from scrubjay.testing import NOW, ToyEmbedder
 
 
 class Held(ToyEmbedder):
@@ -32,6 +33,25 @@ async def test_what_was_closed_before_it_had_vectors_is_not_live(new_setup, name
     slow = asyncio.create_task(jay.remember("Deploys happen on Friday", key="deploy"))
     await asyncio.wait_for(embedder.is_asked.wait(), 60)
     told = await jay.remember("Deploys happen on Monday", key="deploy")
+    embedder.may_answer.set()
+    assert (await slow).id == told.replaced
+    [asked] = await embedder.embed(["Deploys happen"], question=True)
+    wanted = Filter(scope=Scope())
+    found = await jay.parts.stores.vectors.search(1, asked, wanted, now=jay.parts.clock(), limit=10)
+    assert told.replaced not in [match.id for match in found]
+    assert told.id in [match.id for match in found]
+
+
+@pytest.mark.parametrize("name", ["memory", "postgresql"])
+async def test_what_was_told_again_as_of_earlier_before_it_had_vectors_is_not_live(new_setup, name):
+    embedder = Held()
+    setup = new_setup(name)
+    jay = await setup.open(embedder=embedder)
+    await jay.remember("The kettle is red")
+    slow = asyncio.create_task(jay.remember("Deploys happen on Friday"))
+    await asyncio.wait_for(embedder.is_asked.wait(), 60)
+    quick = await setup.open()  # As another process, with a model of its own.
+    told = await quick.remember("Deploys happen on Friday", valid_from=NOW - timedelta(days=9))
     embedder.may_answer.set()
     assert (await slow).id == told.replaced
     [asked] = await embedder.embed(["Deploys happen"], question=True)

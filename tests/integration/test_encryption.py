@@ -467,9 +467,29 @@ async def test_an_export_is_plain_and_says_so(tmp_path):
     async with memory(tmp_path / "there", encrypt="none") as jay:
         assert await jay.import_lines(lines) == (1, 0)
         same = json.dumps({**json.loads(lines[1]), "id": str(new_id())})
-        with pytest.raises(Conflict, match="says what is remembered in its scope already"):
+        with pytest.raises(Conflict, match="the same is remembered twice"):
             await jay.import_lines([lines[0], same])
         assert [one.encrypted for one in await jay.list()] == [True]
+
+
+async def test_why_an_import_closes_what_is_encrypted_is_encrypted_too(tmp_path):
+    async with plain(tmp_path / "here") as here, memory(tmp_path / "there", encrypt="none") as there:
+        told = await here.remember("A secret", user="anna")
+        kept = await here.remember("Another", key="k", user="anna")
+        older = [line async for line in here.export()]
+        sealed = [json.dumps({**json.loads(line), "encrypted": True}) for line in older[1:]]
+        await there.import_lines([older[0], *sealed])
+        await here.forget(told.memory.id, reason="asked: the zebra", user="anna")
+        await here.remember("Better", key="k", user="anna")
+        # The file does not say that they are encrypted there.
+        assert await there.import_lines([line async for line in here.export()]) == (2, 2)
+        closed, replaced = await there.parts.stores.records.get(Scope(), [told.memory.id, kept.memory.id])
+        assert (closed.content, closed.closed_because) == ("A secret", "forgotten: asked: the zebra")
+        assert closed.encrypted
+        assert (replaced.content, replaced.closed_because) == ("Another", "replaced")
+        assert await there.check() == []
+    assert b"zebra" in stored_in_files(tmp_path / "here")
+    assert b"zebra" not in stored_in_files(tmp_path / "there")
 
 
 @pytest.mark.parametrize("field", ["content", "closed_because"])

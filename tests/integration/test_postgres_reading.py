@@ -100,6 +100,24 @@ async def test_what_is_read_is_what_was_stored(database):
     assert await records.get(a_scope("anna"), [said[1].id, made.id, said[0].id, made.id]) == [said[1], made, said[0]]
 
 
+async def test_one_common_word_is_answered_by_the_newest_that_the_filter_admits(database, monkeypatch):
+    monkeypatch.setattr(texts_postgresql, "RANKED", 10)
+    monkeypatch.setattr(texts_postgresql, "_MOST", 10**9)
+    records, texts, asked = SqlRecords(database), SqlTexts(database), Filter(scope=a_scope())
+    said = await told(records, *(a_memory(f"Common bird {place}") for place in range(30)))
+    newest = {memory.id for memory in said[-10:]}
+    found = await texts.match(["common"], asked, now=NOW, limit=5)
+    assert len(found) == 5
+    assert {match.id for match in found} <= newest
+    # Those of somebody else are newer still.
+    await told(records, *(a_memory(f"Common bird {place}", scope=a_scope(tenant="acme")) for place in range(20)))
+    assert {match.id for match in await texts.match(["common"], asked, now=NOW, limit=10)} == newest
+    # A rarer word is found behind them.
+    [old] = await told(records, a_memory("Common heron", created_at=NOW))
+    await told(records, *(a_memory(f"Common bird {place}") for place in range(30, 60)))
+    assert (await SqlTexts(database).match(["common", "heron"], asked, now=NOW, limit=8))[0].id == old.id
+
+
 async def test_a_filter_that_was_wide_finds_what_is_left(database, monkeypatch):
     monkeypatch.setattr(texts_postgresql, "RANKED", 10)
     records, texts = SqlRecords(database), SqlTexts(database)

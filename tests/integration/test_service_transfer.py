@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from scrubjay.errors import Conflict, InvalidInput, Unsupported
+from scrubjay.model import Filter, Scope
 from scrubjay.testing import NOW
 
 HEADER = '{"format":"scrubjay-memories","version":1}'
@@ -157,3 +158,96 @@ async def test_a_large_store_goes_through_in_batches(new_setup):
     assert await target.import_lines(iter(lines), progress=seen.append) == (2_500, 0)
     assert seen == [1_000, 2_000, 2_500]
     assert await exported(target) == lines
+
+
+async def found_by_meaning(jay, question):
+    """The ids that the vector engine takes for current, whatever the records say."""
+    [asked] = await jay.parts.index.embedder.embed([question], question=True)
+    wanted = Filter(scope=Scope(), reach="holds")
+    found = await jay.parts.stores.vectors.search(1, asked, wanted, now=jay.parts.clock(), limit=50)
+    return {match.id for match in found}
+
+
+async def test_a_newer_export_brings_a_store_up_to_date(setup, new_setup):
+    here = await filled(setup)
+    elsewhere = new_setup(setup.name)
+    elsewhere.clock.now = setup.clock.now
+    there = await elsewhere.open()
+    older = await exported(here)
+    await there.import_lines(older)
+    setup.clock.advance(timedelta(days=1))
+    elsewhere.clock.now = setup.clock.now
+    await here.remember("Lives in Wien", key="city", user="anna")
+    await here.remember("Lives in Graz", key="city", user="anna")
+    [log] = [one for one in await here.list(user="anna") if one.content == "A better log"]
+    await here.update(log.id, content="The best log", user="anna")
+    [turn, *_] = await here.list(user="anna", session="s", workflow="w", kinds=["message"])
+    await here.forget(turn.id, reason="asked: not meant", user="anna", session="s", workflow="w")
+    newer = await exported(here)
+    assert newer != older
+    assert (await there.import_lines(newer))[0] == len(newer) - len(older)
+    assert await exported(there) == newer
+    assert await there.import_lines(newer) == (0, len(newer) - 1)
+    assert await there.import_lines(older) == (0, len(older) - 1)
+    assert await exported(there) == newer
+    assert await there.check() == []
+    assert await found_by_meaning(there, "lives") == await found_by_meaning(here, "lives")
+    assert turn.id not in await found_by_meaning(there, "turn")
+    for question in "lives Oslo Wien Graz", "the best log", turn.content:
+        for mode in "words", "meaning":
+            before, after = await here.recall(question, mode=mode), await there.recall(question, mode=mode)
+            assert {hit.memory.id for hit in before} == {hit.memory.id for hit in after}
+    told = await there.remember("Lives in Linz", key="city", user="anna")
+    assert (await there.get(told.replaced)).content == "Lives in Graz"
+
+
+async def test_what_an_import_closes_is_announced(setup, new_setup):
+    here = await setup.open()
+    there = await new_setup(setup.name).open()
+    gone = await here.remember("A rumour")
+    old = await here.remember("Tabs", key="k")
+    await there.import_lines(await exported(here))
+    await here.forget(gone.id)
+    new = await here.remember("Spaces", key="k")
+    await there.import_lines(await exported(here))
+    said = [(one.name, one.data["ids"]) for one in await there.missed("memory.*", after="")]
+    assert said == [
+        ("memory.stored", [str(gone.id), str(old.id)]),
+        ("memory.stored", [str(new.id)]),
+        ("memory.forgotten", [str(gone.id)]),
+    ]
+
+
+async def test_a_key_that_was_replaced_on_both_sides_is_refused_by_name(setup, new_setup):
+    here = await setup.open()
+    there = await new_setup(setup.name).open()
+    await here.remember("Tabs", key="indent", project="p")
+    await here.remember("Rome", key="city", project="p")
+    await there.import_lines(await exported(here))
+    mine = await here.remember("Spaces", key="indent", project="p")
+    await here.remember("Oslo", key="city", project="p")
+    theirs = await there.remember("Both", key="indent", project="p")
+    before = await exported(there)
+    with pytest.raises(Conflict) as refused:
+        await there.import_lines(await exported(here))
+    for named in ("key 'indent' has two current values", "project=p", str(mine.id), str(theirs.id), "Forget"):
+        assert named in str(refused.value)
+    assert await exported(there) == before
+    await there.forget(theirs.id, project="p")
+    await there.import_lines(await exported(here))
+    assert {one.content for one in await there.list(project="p")} == {"Spaces", "Oslo"}
+
+
+async def test_an_index_that_is_away_hears_later_what_an_import_closed(setup, new_setup, moody_vectors):
+    here = await setup.open()
+    there = await new_setup(setup.name).open(vectors=moody_vectors)
+    old = await here.remember("Tabs", key="k")
+    await there.import_lines(await exported(here))
+    new = await here.remember("Spaces", key="k")
+    moody_vectors.made[0].down = True
+    assert await there.import_lines(await exported(here)) == (1, 1)
+    moody_vectors.made[0].down = False
+    assert await there.parts.index.drain() == 2
+    found = await found_by_meaning(there, "Tabs or Spaces")
+    assert new.id in found
+    assert old.id not in found

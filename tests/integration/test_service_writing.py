@@ -231,6 +231,24 @@ async def test_what_is_told_again_before_it_expires_is_kept_longer(jay, clock):
     assert (anew.outcome, len(await jay.history(anew.memory.id))) == ("superseded", 2)
 
 
+async def test_what_is_kept_longer_and_replaced_in_one_batch_was_kept_longer(jay, clock):
+    until, later = clock.now + HOUR, clock.now + 9 * HOUR
+    told = (await jay.remember("Anna is away", key="anna", expires_at=until)).memory
+    clock.advance(HOUR / 2)
+    changed = clock.now
+    await jay.remember_many(
+        [
+            {"content": "Anna is away", "key": "anna", "expires_at": later},
+            {"content": "Anna is back", "key": "anna", "valid_from": changed},
+        ]
+    )
+    old, *rest = await jay.history(key="anna")
+    assert (old.id, old.expires_at, old.superseded_at) == (told.id, later, changed)
+    assert {one.content: one.expires_at for one in rest} == {"Anna is away": later, "Anna is back": None}
+    assert (await jay.recall("Anna is away", as_of=changed - HOUR / 4))[0].memory.content == "Anna is away"
+    assert await jay.check() == []
+
+
 async def test_of_two_corrections_at_once_one_is_told_that_it_came_late(jay):
     told = await jay.remember("Deploys on Friday")
     done = await asyncio.gather(

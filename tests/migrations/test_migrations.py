@@ -65,7 +65,7 @@ def sqlite_schema(path):
 
 POSTGRESQL_SCHEMA = {
     "columns": "SELECT table_name, column_name, ordinal_position, data_type, udt_name, is_nullable, column_default, "
-    "character_maximum_length, is_generated, generation_expression FROM information_schema.columns "
+    "character_maximum_length, collation_name, is_generated, generation_expression FROM information_schema.columns "
     "WHERE table_schema = 'public'",
     "indexes": "SELECT tablename, indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'",
     "constraints": "SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid) FROM pg_constraint "

@@ -198,6 +198,34 @@ class Memory:
         """The same memory, no longer believed from `at` on. The index has to hear of it, so its mark is cleared."""
         return replace(self, superseded_at=at, superseded_by=by, closed_because=because, generation=None)
 
+    def closed_as(self, elsewhere: "Memory") -> Self | None:
+        """The same memory, closed or ended as it is elsewhere; None when that is another one, or knows no more.
+
+        What is closed here stays closed. How it is kept and how often it was used here stays as well.
+        """
+        knows_more = elsewhere.superseded_at is not None or (self.valid_to is None and elsewhere.valid_to is not None)
+        if self.superseded_at is not None or not knows_more or not self._is_one_with(elsewhere):
+            return None
+        return replace(
+            self,
+            valid_to=elsewhere.valid_to if self.valid_to is None else self.valid_to,
+            superseded_at=elsewhere.superseded_at,
+            superseded_by=elsewhere.superseded_by,
+            closed_because=elsewhere.closed_because,
+            generation=None,
+        )
+
+    def _is_one_with(self, other: "Memory") -> bool:
+        """Whether both are one memory, wherever each was read. What it says is not asked: one may be encrypted."""
+        return (self.id, self.scope, self.kind, self.key, self.created_at, self.valid_from) == (
+            other.id,
+            other.scope,
+            other.kind,
+            other.key,
+            other.created_at,
+            other.valid_from,
+        )
+
     def __str__(self) -> str:
         return f"{self.kind}: {self.content}"
 

@@ -35,7 +35,7 @@ from scrubjay.ports.models import (
     Tokens,
 )
 from scrubjay.ports.portable import Outline, Piece, Portable, PortableVectors, Still, WholeBlob, WholeSession
-from scrubjay.ports.records import Counts, Decide, Decision, Known, Records
+from scrubjay.ports.records import Counts, Decide, Decision, Known, Marked, Records
 from scrubjay.ports.stores import Clock, Habit, Pace, Serving, Stores, Together
 from scrubjay.ports.telemetry import Stage, Watcher, stage, watch
 from scrubjay.ports.trees import Trees
@@ -75,6 +75,7 @@ __all__ = [
     "Lease",
     "Leases",
     "Listed",
+    "Marked",
     "Match",
     "Matrix",
     "Operation",

@@ -3,9 +3,10 @@
 from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 from uuid import UUID
 
+from scrubjay.errors import Conflict
 from scrubjay.model import Filter, Memory, Order, Outcome, Remembered, Scope
 
 
@@ -37,6 +38,8 @@ class Decision:
     """The one that now stands for what was told: new, or known before."""
     closes: tuple[Memory, ...] = ()
     """Known memories that are no longer believed, as they have to be stored now."""
+    keeps: tuple[Memory, ...] = ()
+    """Known memories that go on being believed and are only kept longer: as they are, with their new `expires_at`."""
     opens: tuple[Memory, ...] = ()
     """New rows to store: `memory` among them, unless it was known before."""
 
@@ -60,6 +63,24 @@ class Counts:
     """Of the current ones."""
 
 
+class Marked(NamedTuple):
+    """What became known of memories while they were marked, each once, in the order asked."""
+
+    missing: list[UUID]
+    """Those that are not stored."""
+    closed: list[UUID]
+    """Those that are no longer believed."""
+
+
+def contradiction(stored: Memory, given: Memory) -> Conflict:
+    """What to raise when two memories cannot both be believed: they have one key, or say the same, in one place."""
+    named = f"key {given.key!r} has two current values" if given.key else "the same is remembered twice"
+    return Conflict(
+        f"{named} in {given.scope}: {stored.id}, which is stored, and {given.id}, which is not. "
+        f"Forget {stored.id} here and try again, or forget {given.id} where it comes from"
+    )
+
+
 class Records(Protocol):
     """The only truth. Every index can be thrown away and built again from here."""
 
@@ -69,7 +90,8 @@ class Records(Protocol):
         A draft sees what the drafts before it did; the answers are the memories as the whole batch leaves them. Of one
         scope, at most one believed and open-ended memory has a given key, and at most one a given fingerprint: also
         among concurrent writers, who wait or start over, and `decide` is then called again. A memory with a session
-        and no position gets the highest one there plus 1, or 0. What is closed is stored as given. Durable on return.
+        and no position gets the highest one there plus 1, or 0. What is closed is stored as given. Of what is kept
+        longer, the expiry changes and its mark is cleared, before anything is closed. Durable on return.
         Raises IdTaken when an id to open is stored already, in any tenant, and Conflict when a decision contradicts
         what is believed, or closes what was closed or is kept otherwise (`Memory.is_kept_as`) by now.
         """
@@ -77,7 +99,9 @@ class Records(Protocol):
     async def load(self, memories: Sequence[Memory]) -> int:
         """Store exactly these rows, all or none, and say how many were new. A row whose id is stored is left alone.
 
-        Of two rows with one id, the first counts. Raises Conflict when a row contradicts what is believed.
+        But where the stored one is believed and the row, of the same memory, is closed or has ended, the stored one is
+        closed as the row says (`Memory.closed_as`), before any row is opened. Of two rows with one id, the first
+        counts. Raises Conflict (`contradiction`) when a row contradicts what is believed then.
         """
 
     async def get(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
@@ -99,6 +123,13 @@ class Records(Protocol):
 
     async def among(self, filter: Filter, *, now: datetime, limit: int) -> list[UUID] | None:
         """Return the ids of all matching memories, newest first, or None when there are more than the limit."""
+
+    async def one_of_each(self, filter: Filter, *, now: datetime, length: int) -> list[Memory]:
+        """Return one matching memory for each beginning that their keys have: the first characters, this many.
+
+        Ordered by the beginnings, as code points. A key that is shorter is a beginning of its own; what has no key is
+        left out. It takes as long as there are beginnings, not as there are memories, unless the filter admits few.
+        """
 
     async def count(self, filter: Filter, *, now: datetime) -> Counts:
         """Count what lies in the scope; `current` and `kinds` count what matches, `versions` every row of the scope."""
@@ -172,8 +203,8 @@ class Records(Protocol):
     async def backlog(self, generation: int) -> int:
         """Count what `pending` would return without a limit."""
 
-    async def mark(self, ids: Sequence[UUID], generation: int | None) -> list[UUID]:
-        """Note that these are indexed with this generation, or with none. Return those that are not stored."""
+    async def mark(self, ids: Sequence[UUID], generation: int | None) -> Marked:
+        """Note that these are indexed with this generation, or with none. Say which are not stored, or are closed."""
 
     async def unmark(self, generation: int) -> int:
         """Clear the mark of every memory that is indexed with this generation; return how many those were."""

@@ -114,7 +114,15 @@ class _Twins:
         if self._random.random() < 0.5:
             rows = [replace(row, generation=1, uses=2).closed(self._clock, because="import") for row in rows]
         self._note(rows)
+        rows += await self._closed_elsewhere()
         await self._same(lambda store: store.load(rows), what=f"load({rows})")
+
+    async def _closed_elsewhere(self) -> list[Memory]:
+        """Some that are stored, in any state, as they would come from where they were closed or ended since."""
+        found = await self._stores[0].get(self._scope(), self._some_ids(2))
+        if self._random.random() < 0.5:
+            return [one.closed(self._clock, because="elsewhere", by=self._new_id()) for one in found]
+        return [replace(one, valid_to=max(self._clock, one.valid_from) + DAY) for one in found]
 
     async def _close(self) -> None:
         scope, ids, at = self._scope(), self._some_ids(), self._clock
@@ -171,6 +179,10 @@ class _Twins:
         await self._same(lambda store: page(store, 100_000), what=what)
         await self._same(lambda store: store.among(asked, now=now, limit=5), what=f"among({asked}, now={now})")
         await self._same(lambda store: _scanned(store, asked, now), what=f"scan({asked}, now={now})")
+        length = self._random.choice([1, 2, 4, 9])
+        await self._same(
+            lambda store: _beginnings(store, asked, now, length), what=f"one_of_each({asked}, now={now}, {length})"
+        )
 
     async def _search(self) -> None:
         asked, now = self._filter(), self._clock
@@ -277,3 +289,9 @@ async def _sorted(ids: Awaitable[list[UUID]]) -> list[UUID]:
 
 async def _scanned(store: TextStore, asked: Filter, now: datetime) -> list[Memory]:
     return [memory async for batch in store.scan(asked, now=now, batch=7) for memory in batch]
+
+
+async def _beginnings(store: TextStore, asked: Filter, now: datetime, length: int) -> list[str]:
+    found = await store.one_of_each(asked, now=now, length=length)
+    assert all(asked.matches(memory, now) for memory in found)
+    return [memory.key[:length] for memory in found if memory.key]

@@ -279,7 +279,6 @@ class Index:
 
     async def _store(self, generation: int, embedder: Embedder, memories: Sequence[Memory]) -> None:
         await self._together.store(generation, await embed(memories, embedder))
-        await self._together.retire_closed(memories)
 
     async def _with_vectors(self, memories: Sequence[Memory]) -> list[Memory]:
         """Those that are to have vectors. The others, of kinds that are never found by meaning, are marked as such."""
@@ -357,7 +356,7 @@ class Index:
         stored -= {memory.id for memory in doubted} - await self._renewed(generation, doubted)
         lacking = [memory for memory in waiting if memory.id not in stored]
         await self._store(generation, embedder, await lend(self._vectors, generation, lacking))
-        if purged := await self._records.mark([memory.id for memory in waiting], generation):
+        if purged := (await self._records.mark([memory.id for memory in waiting], generation)).missing:
             await self._vectors.remove(purged)
 
     async def _renewed(self, generation: int, doubted: Sequence[Memory]) -> set[UUID]:

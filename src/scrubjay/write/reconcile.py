@@ -78,6 +78,15 @@ def is_renewed(same: Memory, draft: Memory) -> bool:
     )
 
 
+def kept_longer(decision: Decision, draft: Memory) -> Decision:
+    """The same decision. Where nothing is new but how long it is to be kept, that is part of it."""
+    same = decision.memory
+    if decision.outcome != "unchanged" or same.superseded_at is not None or not is_renewed(same, draft):
+        return decision
+    kept = replace(same, expires_at=draft.expires_at, generation=None)
+    return replace(decision, memory=kept, keeps=(kept,))
+
+
 def _check_free(draft: Memory, known: Known, remedy: str) -> None:
     """Raise Conflict when something is believed that the draft would replace or repeat.
 

@@ -16,7 +16,7 @@ from scrubjay.ports import Ahead, Clock, Decide, Decision, Events, Known, Redact
 from scrubjay.write.announce import stored
 from scrubjay.write.index import Index
 from scrubjay.write.prepare import Telling, prepare, telling_of
-from scrubjay.write.reconcile import correct, is_renewed, reconcile
+from scrubjay.write.reconcile import correct, kept_longer, reconcile
 
 BATCH: Final = 1_000
 """Memories written in one transaction: others can write in between, and the model gets enough to sort by length."""
@@ -130,6 +130,7 @@ class Writer:
                 if unusual:
                     unusual.pop(draft.id, None)
                 return decision
+            decision = kept_longer(decision, draft)
             # By draft, since the store may ask again after it lost a race, and then the last answer counts.
             unusual[draft.id] = decision
             if ahead is not None and any(_reads_otherwise(memory, draft) for memory in decision.opens):
@@ -140,20 +141,16 @@ class Writer:
             done = await self._stored(drafts, noting, ahead)
             if unusual:
                 await self._follow(unusual.values(), indexed or {}, refused)
-            done = await self._renewed(drafts, done)
+                await self._renew(unusual.values(), done)
         await self._events.publish(stored(done, self._clock()))
         return done
 
-    async def _renewed(self, drafts: Sequence[Memory], done: list[Remembered]) -> list[Remembered]:
-        """The same, with those kept longer that were told again to be."""
-        for place, (draft, known) in enumerate(zip(drafts, done, strict=True)):
-            if known.outcome == "unchanged" and is_renewed(known.memory, draft):
-                same = known.memory
-                memory = await self._records.adjust(same.scope, same.id, expires_at=draft.expires_at)
-                if memory is not None:  # Else it was purged meanwhile.
-                    await self._index.renew([memory])
-                    done[place] = replace(known, memory=memory)
-        return done
+    async def _renew(self, decided: Collection[Decision], done: Sequence[Remembered]) -> None:
+        """Let the index know what is kept longer, unless it was closed after that."""
+        kept = {memory.id for decision in decided for memory in decision.keeps}
+        if kept:
+            stands = {one.memory.id: one.memory for one in done if one.memory.superseded_at is None}
+            await self._index.renew([memory for memory in stands.values() if memory.id in kept])
 
     async def _follow(
         self, decided: Collection[Decision], indexed: Mapping[UUID, int], refused: EmbedderUnavailable | None

@@ -4,14 +4,11 @@ A write to an engine on a server, to its mirror and to the marks takes much the 
 """
 
 import asyncio
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Final
-from uuid import UUID
 
 from scrubjay.errors import InvalidInput, Unavailable
-from scrubjay.model import Memory, Scope
 from scrubjay.ports import Entry, Records, Stores, Vectors
 
 MANY: Final = 64
@@ -61,22 +58,6 @@ class Together:
         if group.failed is not None:
             raise type(group.failed)(str(group.failed)) from group.failed
 
-    async def retire_closed(self, indexed: Sequence[Memory]) -> None:
-        """Retire those that were closed while they were being indexed.
-
-        Whoever closed one may have retired it before it had vectors, and these would count as live for good.
-        """
-        doubted: dict[str, list[UUID]] = defaultdict(list)
-        for memory in indexed:
-            # What has no key is mostly closed by those who know its id, and who stored it has not told anybody yet. It
-            # may be told again as of earlier, but so seldom that a look at every memory would cost more than it saves.
-            if memory.key is not None and memory.superseded_at is None:
-                doubted[memory.scope.tenant].append(memory.id)
-        for tenant, ids in doubted.items():
-            stored = await self._records.get(Scope(tenant=tenant), ids)
-            if closed := [memory.id for memory in stored if memory.superseded_at is not None]:
-                await self._vectors.retire(closed)
-
     async def _store_group(self, generation: int, group: _Group) -> None:
         try:
             await self._store(generation, group.entries)
@@ -89,6 +70,11 @@ class Together:
 
     async def _store(self, generation: int, entries: Sequence[Entry]) -> None:
         await self._vectors.upsert(generation, entries)
+        marked = await self._records.mark([entry.id for entry in entries], generation)
         # What was purged while it was being embedded must not come back as a vector.
-        if purged := await self._records.mark([entry.id for entry in entries], generation):
-            await self._vectors.remove(purged)
+        if marked.missing:
+            await self._vectors.remove(marked.missing)
+        # Whoever closed one meanwhile retired it before it had vectors, and these would count as live for good.
+        live = {entry.id for entry in entries if entry.live}
+        if late := [one for one in marked.closed if one in live]:
+            await self._vectors.retire(late)

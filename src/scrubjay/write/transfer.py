@@ -1,20 +1,22 @@
 """Export and import: every memory as a line of JSON, streamed, so that a store of any size fits through."""
 
 import json
-from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 from scrubjay.errors import InvalidInput, ScrubjayError, Unsupported
 from scrubjay.model import Filter, Memory, Scope
 from scrubjay.model.checks import shown
 from scrubjay.model.portable import check_header, from_json, header, to_json
 from scrubjay.ports import Clock, Events, Records, Redactor
-from scrubjay.write.announce import imported
+from scrubjay.write.announce import forgotten, imported
 from scrubjay.write.index import Index
 from scrubjay.write.lines import Lines, batches, numbered
 from scrubjay.write.redact import redacted
+from scrubjay.write.successions import Successions
 
 BATCH: Final = 1_000
 
@@ -42,28 +44,81 @@ async def import_lines(
 ) -> tuple[int, int]:
     """Store the memories of these lines for the scope's tenant; return how many were new and how many were known.
 
-    Safe to repeat: what is stored already is left alone. A faulty line stops the import and is named; the batches
-    before it are kept, so mend the line and run it again.
+    Safe to repeat: what is stored already is left alone, but for what is believed here and closed in the file: that is
+    closed as the file says, in the transaction that stores what took its place. A faulty line stops the import and is
+    named; the batches before it are kept, so mend the line and run it again.
     """
     told = numbered(lines)
     first = await anext(told, None)
     if first is None:
         raise Unsupported("there is nothing to import: the file is empty")
     check_header(_object(*first))
+    importing = _Importing(Scope(tenant=scope.tenant), records, index, events, clock)
     new = known = 0
     async for some in batches(told, BATCH):
         batch = [_clean(_memory(number, line, scope), redactor) for number, line in some]
-        tenant, ids = Scope(tenant=scope.tenant), [memory.id for memory in batch]
-        before = {memory.id for memory in await records.get(tenant, ids)}
-        loaded = await records.load(batch)
-        new, known = new + loaded, known + len(batch) - loaded
-        if loaded:
-            stored = await records.get(tenant, ids)
-            await index.add([memory for memory in stored if memory.generation is None])
-            await events.publish(imported([memory for memory in stored if memory.id not in before], clock()))
+        stored = await importing.take(batch)
+        new, known = new + stored, known + len(batch) - stored
         if progress is not None:
             progress(new + known)
+    await importing.finish()
     return new, known
+
+
+@dataclass
+class _Importing:
+    """Stores a file batch by batch, and remembers what is still to be closed."""
+
+    tenant: Scope
+    records: Records
+    index: Index
+    events: Events
+    clock: Clock
+    successions: Successions = field(default_factory=Successions)
+
+    async def take(self, batch: Sequence[Memory]) -> int:
+        """Store this batch, and close what it or an earlier one replaces; return how many were new."""
+        before = {one.id: one for one in await self.records.get(self.tenant, [memory.id for memory in batch])}
+        closing = {
+            memory.id: memory
+            for memory in batch
+            if memory.id in before and before[memory.id].closed_as(memory) is not None
+        }
+        waiting = {one: memory for one, memory in closing.items() if memory.superseded_by is not None}
+        for memory in waiting.values():
+            self.successions.wait(memory)
+        due = self.successions.due(batch)
+        ready = {one for one in closing if one not in waiting} | {memory.id for memory in due}
+        rest = [memory for memory in batch if memory.id not in waiting]
+        return await self._store([*due, *rest], closing=ready, known=before.keys() | ready)
+
+    async def finish(self) -> None:
+        """Close what the file says was replaced, by something that is not in it."""
+        left = self.successions.rest()
+        for start in range(0, len(left), BATCH):
+            some = left[start : start + BATCH]
+            ids = {memory.id for memory in some}
+            await self._store(some, closing=ids, known=ids)
+
+    async def _store(self, rows: Sequence[Memory], *, closing: Collection[UUID], known: Collection[UUID]) -> int:
+        loaded = await self.records.load(rows)
+        if not loaded and not closing:
+            return 0
+        stored = await self.records.get(self.tenant, [row.id for row in rows])
+        changed = [memory for memory in stored if memory.id in closing]
+        closed = [memory for memory in changed if memory.superseded_at is not None]
+        await self.index.add([memory for memory in stored if memory.generation is None and memory.id not in closing])
+        await self.index.retire(closed)
+        await self.index.renew([memory for memory in changed if memory.superseded_at is None])
+        now = self.clock()
+        # What was replaced is spoken of by what replaced it, as after every write.
+        await self.events.publish(
+            [
+                *imported([memory for memory in stored if memory.id not in known], now),
+                *forgotten([memory for memory in closed if memory.superseded_by is None], now),
+            ]
+        )
+        return loaded
 
 
 def _line(value: object) -> str:

@@ -21,6 +21,22 @@ def test_there_and_back_is_exactly_the_same(run, told, tmp_path):
     assert run("export", "--home", other).out == file.read_text()
 
 
+def test_export_here_and_import_there_again_and_again(run, told, tmp_path):
+    file, other = str(tmp_path / "memories.ndjson"), str(tmp_path / "other")
+    run("export", file)
+    run("import", file, "--home", other)
+    run("remember", "18", "--key", "db", "-u", "ada")
+    run("export", file)
+    assert run("import", file, "--home", other).rows == [["2", "4"]]
+    assert run("export", "--home", other).out == (tmp_path / "memories.ndjson").read_text()
+    run("remember", "19", "--key", "db", "-u", "ada", "--home", other)
+    run("remember", "20", "--key", "db", "-u", "ada")
+    run("export", file)
+    refused = run("import", file, "--home", other, code=1).err
+    assert "key 'db' has two current values in user=ada" in refused
+    assert "Forget" in refused
+
+
 def test_export_to_a_pipe_and_import_from_one(run, told, tmp_path):
     lines = run("export", "-u", "ada").out
     assert json.loads(lines.splitlines()[0])["format"] == "scrubjay-memories"

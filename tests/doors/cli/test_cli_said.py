@@ -8,6 +8,7 @@ import structlog
 
 from scrubjay.doors.cli.place import log_to_standard_error
 from scrubjay.doors.http.logs import log_as_json
+from scrubjay.errors import StoreUnavailable
 from scrubjay.logs import logger
 
 
@@ -55,3 +56,29 @@ def test_a_service_writes_json_instead(capsys):
         logging.root.setLevel(level)
     [line] = capsys.readouterr().err.splitlines()
     assert json.loads(line)["memories"] == 3
+
+
+def test_that_a_store_is_down_is_said_once(capsys):
+    said = log_to_standard_error()
+
+    def failing():
+        with said.once():
+            logger("breaker").warning("store is down", store="postgresql://here", error="refused: start it")
+            logger("breaker").warning("store is down", store="qdrant://there", error="away")
+            logger("index").warning("indexing has to wait", memories=3)
+            raise StoreUnavailable("refused: start it")
+
+    with pytest.raises(StoreUnavailable):
+        failing()
+    waited, other = capsys.readouterr().err.splitlines()
+    assert waited == "warning: indexing has to wait (memories 3)"
+    assert other == "warning: store is down (store qdrant://there, error away)"
+    with said.once():
+        logger("breaker").warning("store is down", store="postgresql://here", error="refused: start it")
+    assert len(capsys.readouterr().err.splitlines()) == 1, "who goes on without it should know"
+
+
+def test_a_command_without_its_database_prints_one_line(run, monkeypatch):
+    monkeypatch.setenv("SCRUBJAY_RECORDS", "postgresql://nobody@127.0.0.1:1/none")
+    [line] = run("list", code=1).err.splitlines()
+    assert line.startswith("error: postgresql://nobody@127.0.0.1:1/none cannot be used")

@@ -28,6 +28,17 @@ def test_what_is_exported_can_be_imported_elsewhere(client, user, remember, star
         again = httpx.post(f"{other.url}/v1/memory/import", content=answer.content, headers=LINES, timeout=60).json()
         assert again == {"new": 0, "known": len(lines) - 1}
         assert httpx.get(f"{other.url}/v1/memory/export", params={"user": user}, timeout=60).text == answer.text
+        remember("Thing 7", key="k0")
+        newer = client.get("/v1/memory/export", params={"user": user}).content
+        done = httpx.post(f"{other.url}/v1/memory/import", content=newer, headers=LINES, timeout=60).json()
+        assert done["new"] == len(newer.splitlines()) - len(lines) > 0
+        assert httpx.get(f"{other.url}/v1/memory/export", params={"user": user}, timeout=60).content == newer
+        httpx.post(f"{other.url}/v1/memory", json={"content": "Theirs", "key": "k1", "user": user}, timeout=60)
+        remember("Ours", key="k1")
+        rival = client.get("/v1/memory/export", params={"user": user}).content
+        refused = httpx.post(f"{other.url}/v1/memory/import", content=rival, headers=LINES, timeout=60)
+        assert refused.status_code == 409
+        assert "key 'k1' has two current values" in refused.json()["detail"]
 
 
 def test_an_import_reads_lines_that_come_in_pieces(client, user, remember):

@@ -463,8 +463,7 @@ async def test_nobody_waits_for_a_loader_that_could_not_be_started(opened, engin
         await searched(late)
     with monkeypatch.context() as patched:
         patched.setattr(aside, "Thread", Refused)
-        with pytest.raises(RuntimeError, match="can't start"):
-            await searched(late)
+        assert len(await searched(late)) == 10, "it is answered by the signs"
     assert late._partitions[KEY].arrival is None
     await searched(late)
     await settled(late)

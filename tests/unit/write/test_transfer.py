@@ -1,6 +1,7 @@
 """Import: streamed, in batches, and exact about the line that is wrong."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,8 @@ from scrubjay.model import Filter, Scope
 from scrubjay.model.portable import header, to_json
 from scrubjay.ports import Stores
 from scrubjay.testing import NOW, Ticking, ToyEmbedder, a_memory, some_memories
-from scrubjay.write import transfer
+from scrubjay.testing.values import DAY, HOUR
+from scrubjay.write import successions, transfer
 from scrubjay.write.index import Index
 from scrubjay.write.redact import SecretRedactor
 from scrubjay.write.transfer import export_lines, import_lines
@@ -95,3 +97,83 @@ async def test_what_was_redacted_before_comes_back_as_it_is(stores):
         async for line in export_lines(Filter(scope=Scope(), reach="holds"), records=stores.records, now=NOW)
     ]
     assert exported == [json.loads(line) for line in lines]
+
+
+def replaced(old, content, **fields):
+    """The memory once another has taken its place, and that other one."""
+    new = a_memory(content, scope=Scope(), key=old.key, created_at=NOW + HOUR, **fields)
+    return old.closed(NOW + HOUR, because="replaced", by=new.id), new
+
+
+def fillers(many, name):
+    return [a_memory(f"{name} {place}", scope=Scope()) for place in range(many)]
+
+
+class Watched:
+    """A record store that notes, after each load, what is believed under a key."""
+
+    def __init__(self, records):
+        self._records = records
+        self.seen = []
+
+    def __getattr__(self, verb):
+        return getattr(self._records, verb)
+
+    async def load(self, memories):
+        loaded = await self._records.load(memories)
+        found = await self._records.find(Filter(scope=Scope(), key="k"), now=NOW + DAY, limit=9)
+        self.seen.append([one.content for one in found])
+        return loaded
+
+
+@pytest.mark.parametrize("apart", [0, 1, 2, 3, 7])
+async def test_a_key_has_a_value_also_between_the_batches_of_a_newer_file(stores, apart):
+    old = a_memory("Tabs", scope=Scope(), key="k")
+    closed, between = replaced(old, "Two")
+    middle, new = replaced(between, "Spaces")
+    await imported(stores, lines_of([old]))
+    watched = Watched(stores.records)
+    newer = lines_of([closed, *fillers(apart, "a"), middle, *fillers(apart, "b"), new])
+    assert await imported(replace(stores, records=watched), newer) == (2 * apart + 2, 1)
+    assert all(len(believed) == 1 for believed in watched.seen)
+    assert watched.seen[-1] == ["Spaces"]
+    assert await stores.records.versions(Scope(), key="k") == [
+        replace(one, generation=1) for one in (closed, middle, new)
+    ]
+
+
+async def test_what_took_the_place_may_be_missing_from_the_file(stores):
+    told = [a_memory(f"Fact {place}", scope=Scope(), key=f"k{place}") for place in range(5)]
+    await imported(stores, lines_of(told))
+    assert await imported(stores, lines_of([replaced(one, "Elsewhere")[0] for one in told])) == (0, 5)
+    assert await stores.records.find(Filter(scope=Scope()), now=NOW + DAY, limit=9) == []
+
+
+async def test_a_version_between_may_be_missing_from_the_file(stores):
+    old = a_memory("Tabs", scope=Scope(), key="k")
+    closed, between = replaced(old, "Two", kind="fact")
+    _, new = replaced(between, "Spaces")
+    await imported(stores, lines_of([old]))
+    assert await imported(stores, lines_of([closed, *fillers(4, "a"), new])) == (5, 1)
+    assert [one.content for one in await stores.records.versions(Scope(), key="k")] == ["Tabs", "Spaces"]
+
+
+async def test_one_that_was_corrected_without_a_key_goes_when_its_successor_comes(stores):
+    old = a_memory("A typpo", scope=Scope())
+    new = a_memory("A typo", scope=Scope(), created_at=NOW + HOUR)
+    await imported(stores, lines_of([old]))
+    closed = old.closed(NOW + HOUR, because="corrected", by=new.id)
+    assert await imported(stores, lines_of([closed, *fillers(5, "a"), new])) == (6, 1)
+    assert await stores.records.get(Scope(), [old.id]) == [replace(closed, generation=1)]
+
+
+async def test_not_more_than_so_many_wait_at_a_time(stores, monkeypatch):
+    monkeypatch.setattr(successions, "MOST", 4)
+    told = [a_memory(f"Fact {place}", scope=Scope(), key=f"k{place}") for place in range(9)]
+    pairs = [replaced(one, f"New {one.content}") for one in told]
+    await imported(stores, lines_of(told))
+    newer = lines_of([old for old, _ in pairs] + [new for _, new in pairs])
+    assert await imported(stores, newer) == (9, 9)
+    found = await stores.records.find(Filter(scope=Scope()), now=NOW + DAY, limit=99, order="oldest")
+    assert [one.content for one in found] == [new.content for _, new in pairs]
+    assert await imported(stores, newer) == (0, 18)

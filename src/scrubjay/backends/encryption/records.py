@@ -14,10 +14,10 @@ from uuid import UUID
 
 from scrubjay.backends.encryption.ring import Ring
 from scrubjay.backends.encryption.vault import KeyVault, Rings, needs_a_key
-from scrubjay.errors import Conflict, InvalidInput
+from scrubjay.errors import InvalidInput
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
 from scrubjay.model.sealed import SEAL, is_sealed
-from scrubjay.ports import Counts, Decide, Decision, Known, Records
+from scrubjay.ports import Counts, Decide, Decision, Known, Marked, Records
 from scrubjay.ports.records import NOTHING
 
 T = TypeVar("T")
@@ -86,21 +86,23 @@ class EncryptedRecords:
 
     async def load(self, memories: Sequence[Memory]) -> int:
         """Store exactly these rows, all or none, and say how many were new."""
-        marked = await self._to_encrypt(memories)
+        marked = await self._marked_as_stored(await self._to_encrypt(memories))
 
         async def work(rings: Rings) -> int:
             sealing = _Sealing(self._vault, rings)
-            try:
-                return await self._records.load([sealing.seal(memory) for memory in marked])
-            except Conflict as error:
-                if SEAL not in str(error):
-                    raise
-                # The store can only name what it sees.
-                raise Conflict(
-                    "a memory says what is remembered in its scope already: forget that one first"
-                ) from error
+            return await self._records.load([sealing.seal(memory) for memory in marked])
 
         return await self._with_rings(marked, work)
+
+    async def _marked_as_stored(self, rows: Sequence[Memory]) -> list[Memory]:
+        """The rows, with those marked that are stored encrypted: why such a memory is closed is a secret, too."""
+        secret: set[UUID] = set()
+        for tenant in sorted({row.scope.tenant for row in rows}):
+            ids = [row.id for row in rows if row.scope.tenant == tenant and row.closed_because and not row.encrypted]
+            if ids and await self._has_keys(tenant):
+                stored = await self._records.get(Scope(tenant=tenant), ids)
+                secret |= {one.id for one in stored if is_sealed(one.content)}
+        return [_marked(row) if row.id in secret else row for row in rows]
 
     async def _to_encrypt(self, drafts: Sequence[Memory]) -> list[Memory]:
         """The drafts, with those marked that have to be encrypted: asked for, of such a kind, or made from such."""
@@ -204,6 +206,13 @@ class EncryptedRecords:
                 return None
         return ids[::-1]
 
+    async def one_of_each(self, filter: Filter, *, now: datetime, length: int) -> list[Memory]:
+        """Return one matching memory for each beginning that their keys have."""
+        if not await self._looks_inside(filter):
+            return await self._vault.opened(await self._records.one_of_each(filter, now=now, length=length))
+        found = {one.key[:length]: one async for batch in self.scan(filter, now=now) for one in batch if one.key}
+        return [found[beginning] for beginning in sorted(found)]
+
     async def count(self, filter: Filter, *, now: datetime) -> Counts:
         """Count what lies in the scope; `current` and `kinds` count what matches, `versions` every row of the scope."""
         if not await self._looks_inside(filter):
@@ -240,8 +249,8 @@ class EncryptedRecords:
         """Count what `pending` would return without a limit."""
         return await self._records.backlog(generation)
 
-    async def mark(self, ids: Sequence[UUID], generation: int | None) -> list[UUID]:
-        """Note that these are indexed with this generation, or with none. Return those that are not stored."""
+    async def mark(self, ids: Sequence[UUID], generation: int | None) -> Marked:
+        """Note that these are indexed with this generation, or with none. Say which are not stored, or are closed."""
         return await self._records.mark(ids, generation)
 
     async def unmark(self, generation: int) -> int:
@@ -311,6 +320,7 @@ def _opened(known: Known, sealing: _Sealing) -> Known:
 
 def _sealed(decision: Decision, opens: Sequence[Memory], sealing: _Sealing) -> Decision:
     closes = [sealing.seal(memory) for memory in decision.closes]
-    named = {memory.id: memory for memory in (*closes, *opens)}
+    keeps = [sealing.seal(memory) for memory in decision.keeps]
+    named = {memory.id: memory for memory in (*keeps, *closes, *opens)}
     stands = named.get(decision.memory.id) or sealing.seal(decision.memory)
-    return Decision(outcome=decision.outcome, memory=stands, closes=tuple(closes), opens=tuple(opens))
+    return replace(decision, memory=stands, keeps=tuple(keeps), closes=tuple(closes), opens=tuple(opens))

@@ -14,7 +14,8 @@ from scrubjay.backends.memory.bm25 import scores, terms_in
 from scrubjay.backends.memory.generations import MemoryGenerations
 from scrubjay.errors import Conflict, IdTaken
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
-from scrubjay.ports import SILENT, UNSURE, WORDS_ONLY, Counts, Decide, Decision, Keeping, Known, Match
+from scrubjay.ports import SILENT, UNSURE, WORDS_ONLY, Counts, Decide, Decision, Keeping, Known, Marked, Match
+from scrubjay.ports.records import contradiction
 
 _Slot: TypeAlias = tuple[Scope, str | bytes]
 """A scope with a key or with a fingerprint: what only one believed, open-ended memory may have."""
@@ -49,12 +50,17 @@ class MemoryStore(MemoryGenerations):
         return [self._remembered(decision) for decision in decisions]
 
     async def load(self, memories: Sequence[Memory]) -> int:
-        """Store exactly these rows, all or none, and say how many were new. A row whose id is stored is left alone."""
+        """Store exactly these rows, all or none, and say how many were new. What they say is closed is closed first."""
         with self._all_or_none() as before:
+            for memory in memories:
+                stored = self._memories.get(memory.id)
+                if stored is not None and (closed := stored.closed_as(memory)) is not None:
+                    before.append((memory.id, stored))
+                    self._put(closed)
             for memory in memories:
                 if memory.id not in self._memories:
                     self._open(memory, before)
-            return len(before)
+            return sum(1 for _, stored in before if stored is None)
 
     async def get(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
         """Return those that a reader in the scope sees, in any state, each once, in the order asked."""
@@ -84,6 +90,12 @@ class MemoryStore(MemoryGenerations):
         """Return the ids of all matching memories, newest first, or None when there are more than the limit."""
         ids = [memory.id for memory in self._memories.values() if filter.matches(memory, now)]
         return ids[::-1] if len(ids) <= limit else None
+
+    async def one_of_each(self, filter: Filter, *, now: datetime, length: int) -> list[Memory]:
+        """Return one matching memory for each beginning that their keys have."""
+        matching = [memory for memory in self._memories.values() if memory.key and filter.matches(memory, now)]
+        found = {memory.key[:length]: memory for memory in matching if memory.key}
+        return [found[beginning] for beginning in sorted(found)]
 
     async def count(self, filter: Filter, *, now: datetime) -> Counts:
         """Count what lies in the scope; `current` and `kinds` count what matches, `versions` every row of the scope."""
@@ -199,11 +211,12 @@ class MemoryStore(MemoryGenerations):
         """Count what `pending` would return without a limit."""
         return sum(memory.generation not in (generation, WORDS_ONLY, SILENT) for memory in self._memories.values())
 
-    async def mark(self, ids: Sequence[UUID], generation: int | None) -> list[UUID]:
-        """Note that these are indexed with this generation, or with none. Return those that are not stored."""
-        for memory in self._named(ids):
-            self._put(replace(memory, generation=generation))
-        return [one for one in dict.fromkeys(ids) if one not in self._memories]
+    async def mark(self, ids: Sequence[UUID], generation: int | None) -> Marked:
+        """Note that these are indexed with this generation, or with none. Say which are not stored, or are closed."""
+        asked = dict.fromkeys(ids)
+        marked = [self._put(replace(memory, generation=generation)) for memory in self._named(asked)]
+        closed = [memory.id for memory in marked if memory.superseded_at is not None]
+        return Marked([one for one in asked if one not in self._memories], closed)
 
     async def unmark(self, generation: int) -> int:
         """Clear the mark of every memory that is indexed with this generation; return how many those were."""
@@ -290,6 +303,9 @@ class MemoryStore(MemoryGenerations):
         )
 
     def _apply(self, decision: Decision, before: _Before) -> Decision:
+        for kept in decision.keeps:
+            before.append((kept.id, self._memories[kept.id]))
+            self._put(replace(self._memories[kept.id], expires_at=kept.expires_at, generation=None))
         for closed in decision.closes:
             stored = self._memories.get(closed.id)
             _check_unchanged(stored, closed)
@@ -317,7 +333,7 @@ class MemoryStore(MemoryGenerations):
         if memory.superseded_at is None and memory.valid_to is None:
             for other in self._named(one for slot in _slots(memory) for one in self._believed.get(slot, ())):
                 if other.valid_to is None:
-                    raise Conflict(f"{memory!r} and {other!r} cannot both be believed: close one of them first")
+                    raise contradiction(other, memory)
         # A caller may change its dict later; what is stored may not change with it.
         self._put(replace(memory, data=json.loads(json.dumps(memory.data))))
         before.append((memory.id, None))

@@ -8,7 +8,12 @@ from sqlalchemy import Connection, Index, inspect, text
 from sqlalchemy.schema import CreateIndex
 
 from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.schema import memories_postgresql_kind, metadata, texts_postgresql_index
+from scrubjay.backends.sql.schema import (
+    memories_postgresql_data,
+    memories_postgresql_kind,
+    metadata,
+    texts_postgresql_index,
+)
 from scrubjay.model import Finding
 
 LEAST_POSTGRESQL: Final = 14
@@ -23,7 +28,7 @@ _SETTINGS: Final = text(
     "SELECT name, setting FROM pg_settings WHERE name IN "
     "('autovacuum', 'fsync', 'full_page_writes', 'max_connections', 'server_encoding', 'synchronous_commit')"
 )
-_ONLY_POSTGRESQL: Final = (texts_postgresql_index, memories_postgresql_kind)
+_ONLY_POSTGRESQL: Final = (texts_postgresql_index, memories_postgresql_kind, memories_postgresql_data)
 
 
 class SqlInspection:

@@ -10,8 +10,9 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, delete, distinct, func, or_, select, text, update
 
-from scrubjay.backends.sql import texts, writing
+from scrubjay.backends.sql import beginnings, texts, writing
 from scrubjay.backends.sql.answers import without_answers
+from scrubjay.backends.sql.checking import faults_of
 from scrubjay.backends.sql.conditions import conditions
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.places import admitted, among_places, each_in_place
@@ -19,7 +20,7 @@ from scrubjay.backends.sql.rows import Reader, in_order, rows
 from scrubjay.backends.sql.schema import lineage, memories
 from scrubjay.backends.sql.tellings import Teller
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
-from scrubjay.ports import WORDS_ONLY, Counts, Decide
+from scrubjay.ports import WORDS_ONLY, Counts, Decide, Marked
 
 _PAGE = 500
 _STRETCH = 20_000
@@ -95,6 +96,15 @@ class SqlRecords:
             )
         )
         return list(found) if len(found) <= limit else None
+
+    async def one_of_each(self, filter: Filter, *, now: datetime, length: int) -> list[Memory]:
+        """Return one matching memory for each beginning that their keys have."""
+
+        def work(connection: Connection) -> list[Memory]:
+            ids = beginnings.one_of_each(connection, filter, now, length)
+            return [memory for page in _pages(ids) for memory in self._reader.by_ids(connection, page)]
+
+        return await self._database.read(work)
 
     async def count(self, filter: Filter, *, now: datetime) -> Counts:
         """Count what lies in the scope."""
@@ -313,16 +323,14 @@ class SqlRecords:
         statement = select(func.count()).select_from(memories).where(_unmarked(generation))
         return await self._database.read(lambda connection: connection.execute(statement).scalar_one())
 
-    async def mark(self, ids: Sequence[UUID], generation: int | None) -> list[UUID]:
-        """Note that these are indexed with this generation, or with none; return those that are not stored."""
+    async def mark(self, ids: Sequence[UUID], generation: int | None) -> Marked:
+        """Note that these are indexed with this generation, or with none; say which are not stored, or are closed."""
+        asked = list(dict.fromkeys(ids))
 
-        def work(connection: Connection) -> list[UUID]:
-            missing: list[UUID] = []
-            for page in _pages(list(dict.fromkeys(ids))):
-                if writing.mark(connection, page, generation) < len(page):
-                    stored = set(connection.execute(select(_COLUMN.id).where(_COLUMN.id.in_(page))).scalars())
-                    missing += [one for one in page if one not in stored]
-            return missing
+        def work(connection: Connection) -> Marked:
+            found = [row for page in _pages(asked) for row in writing.mark(connection, page, generation)]
+            is_closed = dict(found)
+            return Marked([one for one in asked if one not in is_closed], [one for one in asked if is_closed.get(one)])
 
         # A mark that a crash loses is set again. One that it leaves speaks of vectors which an engine may have deleted.
         return await (self._database.write(work) if generation is None else self._database.note(work))
@@ -357,7 +365,7 @@ class SqlRecords:
 
     async def check(self) -> list[str]:
         """Look the store over, thoroughly."""
-        return await self._database.read(_faults)
+        return await self._database.read(faults_of)
 
     async def shut(self) -> None:
         """Let go of files and connections."""
@@ -378,17 +386,3 @@ def _unmarked(generation: int) -> ColumnElement[bool]:
     # Three ranges of one index; "not equal" would read all of it.
     mark = _COLUMN.generation
     return or_(mark.is_(None), and_(mark > WORDS_ONLY, mark < generation), mark > generation)
-
-
-def _faults(connection: Connection) -> list[str]:
-    faults: list[str] = []
-    if connection.dialect.name == "sqlite":
-        found = connection.execute(text("PRAGMA integrity_check")).scalars().all()
-        faults += [f"the file fails its integrity check: {fault}" for fault in found if fault != "ok"]
-        orphans = connection.execute(text("PRAGMA foreign_key_check")).fetchall()
-        faults += [f"{len(orphans)} rows point at rows that are gone"] if orphans else []
-    stored = connection.execute(select(func.count()).select_from(memories)).scalar_one()
-    indexed = connection.execute(text("SELECT count(*) FROM texts")).scalar_one()
-    if stored != indexed:
-        faults.append(f"{stored} memories but {indexed} in the text index: run `scrubjay reindex --words`")
-    return faults

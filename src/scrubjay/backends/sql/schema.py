@@ -28,7 +28,7 @@ from sqlalchemy.sql.compiler import DDLCompiler
 
 from scrubjay.backends.sql.types import Id, Instant, JsonObject, Words
 
-HEAD: Final = "0010"
+HEAD: Final = "0011"
 """The newest migration. A test checks that Alembic agrees."""
 
 metadata = MetaData(
@@ -356,6 +356,13 @@ texts_postgresql_index: Final = "CREATE INDEX ix_texts_words ON texts USING gin 
 # For PostgreSQL alone, which chooses by its statistics when this one pays: docs/decisions/0008-postgres-indexes.md.
 memories_postgresql_kind: Final = "CREATE INDEX ix_memories_kind ON memories (scope_id, kind, seq)"
 
+# Not of some rows only: the planner knows how many have a value from the statistics that come with the whole.
+memories_postgresql_data: Final = "CREATE INDEX ix_memories_data ON memories USING gin ((data::jsonb) jsonb_path_ops)"
+
+# In the order of code points, as on SQLite, whatever the language of the server: keys that begin alike stand together.
+# Not in the column's type, with which SQLAlchemy would cast every value that it compares a key with.
+memories_postgresql_key: Final = 'ALTER TABLE memories ALTER COLUMN key TYPE TEXT COLLATE "C"'
+
 
 def _on_create(statement: str, dialect: str | None = None) -> None:
     ddl = DDL(statement)  # type: ignore[no-untyped-call]  # SQLAlchemy has not typed its constructor
@@ -370,5 +377,7 @@ for _statement in texts_postgresql_configuration:
 _on_create(texts_postgresql, "postgresql")
 _on_create(texts_postgresql_index, "postgresql")
 _on_create(memories_postgresql_kind, "postgresql")
+_on_create(memories_postgresql_data, "postgresql")
+_on_create(memories_postgresql_key, "postgresql")
 for _name in COUNTERS:
     _on_create(f"INSERT INTO counters (name, value) VALUES ('{_name}', 0)")

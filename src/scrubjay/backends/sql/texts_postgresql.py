@@ -74,14 +74,24 @@ _LIKELY: Final = f"""
 _LIKELY_FIRST: Final = f"{_LIKELY}, found AS (SELECT seq, NULL AS id, body, words FROM likely)"
 _LIKELY_ADMITTED: Final = f"""{_LIKELY},
     found AS (SELECT seq, id, body, words FROM likely JOIN memories USING (seq) WHERE {{admitted}})"""
-# They and the newest.
+# They and the newest of all rows, in one walk from the end of the table.
+_NEWEST_FIRST: Final = f"""{_LIKELY},
+    found AS (
+        SELECT seq, NULL AS id, body, words
+        FROM (SELECT seq, body, words FROM texts ORDER BY seq DESC LIMIT %(most)s) AS newest
+        WHERE words @@ to_tsquery('{TEXT_CONFIGURATION}', %(any)s)
+        UNION ALL SELECT seq, NULL, body, words FROM likely
+        WHERE seq < (SELECT min(seq) FROM (SELECT seq FROM texts ORDER BY seq DESC LIMIT %(most)s) AS newest)
+    )"""
+# They and the newest that the filter admits.
 _NEWEST: Final = f"""{_LIKELY},
     looked_at AS MATERIALIZED (
         (SELECT seq, id FROM memories WHERE {{admitted}} ORDER BY seq DESC LIMIT %(most)s)
         UNION SELECT seq, id FROM likely JOIN memories USING (seq) WHERE {{admitted}}
     ),
     found AS (
-        SELECT seq, id, body, words FROM looked_at JOIN texts USING (seq)
+        SELECT seq, id, body, words
+        FROM looked_at, LATERAL (SELECT body, words FROM texts WHERE texts.seq = looked_at.seq OFFSET 0) AS text
         WHERE words @@ to_tsquery('{TEXT_CONFIGURATION}', %(any)s)
     )"""
 
@@ -129,14 +139,16 @@ def match(
         expected = counts.note_wide(filter, told(connection, _PLANNED.format(f"memories WHERE {condition}"), given))
     rows, in_all = counts.rows(connection, asked)
     likely = _likely(rows, in_all)
+    # To rank a row takes less than to ask whether the filter admits it, which pays as long as it admits most.
+    is_most = expected * _MOST > in_all
     known = {"known": [rows[term] for term in asked], "in_all": in_all, "likely": likely}
     if likely:
-        # To rank a row takes less than to ask whether the filter admits it, which pays as long as it admits most.
-        is_most = expected * _MOST > in_all
         matches = ranked(_LIKELY_FIRST, known, _BEST_ADMITTED)[1] if is_most else ranked(_LIKELY_ADMITTED, known)[1]
         if len(matches) >= limit:
             return matches
     # Whoever else has any of the words has only one, and a common one.
+    if is_most and len(matches := ranked(_NEWEST_FIRST, known, _BEST_ADMITTED)[1]) >= limit:
+        return matches
     return ranked(_NEWEST, known)[1]
 
 

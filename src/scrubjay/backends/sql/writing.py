@@ -17,7 +17,7 @@ from scrubjay.backends.sql.schema import memories
 from scrubjay.errors import Conflict, IdTaken
 from scrubjay.model import Memory, Remembered, Scope
 from scrubjay.ports import Decide, Decision, Known
-from scrubjay.ports.records import NOTHING
+from scrubjay.ports.records import NOTHING, contradiction
 
 _NO_MARKS: Final[Mapping[UUID, int]] = {}
 
@@ -48,6 +48,7 @@ def write(
         decision = decide(draft, told.known(draft))
         told.apply(decision)
         decided.append((decision, decision.closes[0].id if decision.closes else None))
+    _keep(connection, list(told.kept.values()))
     _close(connection, list(told.closed.values()))
     opened = _with_positions(connection, told.opened.values(), numbers)
     if opened:
@@ -76,22 +77,29 @@ def _repeat(drafts: Sequence[Memory]) -> bool:
 
 
 def load(connection: Connection, reader: Reader, loaded: Sequence[Memory]) -> int:
-    """Store exactly these rows, but for those whose id is there already; return how many that were."""
+    """Store exactly these rows, but for those whose id is there already; return how many that were.
+
+    What is believed here and closed in such a row is closed first.
+    """
     statements = _statements(connection)
     numbers = statements.interned(connection, {memory.scope for memory in loaded})
+    _queue_up(connection, loaded, numbers)
     told = Told(connection, reader)
     told.learn(statements.known(connection, reader, loaded, numbers))
     for memory in loaded:
+        told.close_as(memory)
+    for memory in loaded:
         if memory.id not in told.by_id:
             told.open(memory)
+    _close(connection, list(told.closed.values()))
     if told.opened:
         statements.insert(connection, list(told.opened.values()), numbers, _NO_MARKS)
     return len(told.opened)
 
 
-def mark(connection: Connection, ids: Sequence[UUID], generation: int | None) -> int:
-    """Mark the rows of these memories with a generation; return how many there are."""
-    marked: int = _statements(connection).mark(connection, ids, generation)
+def mark(connection: Connection, ids: Sequence[UUID], generation: int | None) -> list[tuple[UUID, bool]]:
+    """Mark the rows of these memories with a generation; return those that are there, and whether each is closed."""
+    marked: list[tuple[UUID, bool]] = _statements(connection).mark(connection, ids, generation)
     return marked
 
 
@@ -121,6 +129,7 @@ class Told:
     by_key: dict[tuple[Scope, str], list[Memory]] = field(default_factory=lambda: defaultdict(list))
     by_words: dict[tuple[Scope, bytes, datetime | None], Memory] = field(default_factory=dict)
     opened: dict[UUID, Memory] = field(default_factory=dict)
+    kept: dict[UUID, Memory] = field(default_factory=dict)
     closed: dict[UUID, Memory] = field(default_factory=dict)
 
     def learn(self, stored: Iterable[Memory]) -> None:
@@ -146,6 +155,10 @@ class Told:
 
     def apply(self, decision: Decision) -> None:
         """Overlay what was decided."""
+        for memory in decision.keeps:
+            self._doubt(memory)
+            (self.opened if memory.id in self.opened else self.kept)[memory.id] = memory
+            self._believe(memory)
         for memory in decision.closes:
             self._check_unchanged(memory)
             self._doubt(memory)
@@ -153,6 +166,15 @@ class Told:
             self.by_id[memory.id] = memory
         for memory in decision.opens:
             self.open(memory)
+
+    def close_as(self, elsewhere: Memory) -> None:
+        """Close what is stored as it is closed elsewhere, if it is."""
+        stored = self.by_id.get(elsewhere.id)
+        closed = stored.closed_as(elsewhere) if stored is not None else None
+        if stored is not None and closed is not None:
+            self._doubt(stored)
+            self.closed[closed.id] = closed
+            self._believe(closed)
 
     def _check_unchanged(self, seen: Memory) -> None:
         # A correction rests on what was read before this transaction, and another writer may have been faster.
@@ -167,10 +189,11 @@ class Told:
         if memory.id in self.by_id:
             raise IdTaken(f"id {memory.id} names another memory already. Use `update` to change it, or another id")
         if memory.superseded_at is None and memory.valid_to is None:
-            if memory.key and any(other.valid_to is None for other in self.by_key[memory.scope, memory.key]):
-                raise Conflict(f"key {memory.key!r} has a current value in {memory.scope} already: replace it instead")
-            if (memory.scope, memory.fingerprint, None) in self.by_words:
-                raise Conflict(f"{memory.content[:60]!r} is remembered in {memory.scope} already")
+            same_key = self.by_key[memory.scope, memory.key] if memory.key else []
+            same_words = self.by_words.get((memory.scope, memory.fingerprint, None))
+            taken = next((other for other in same_key if other.valid_to is None), same_words)
+            if taken is not None:
+                raise contradiction(taken, memory)
         self.opened[memory.id] = memory
         self._believe(memory)
 
@@ -193,6 +216,15 @@ class Told:
         mark = (memory.scope, memory.fingerprint, memory.valid_to)
         if mark in self.by_words and self.by_words[mark].id == memory.id:
             del self.by_words[mark]
+
+
+def _keep(connection: Connection, kept: Sequence[Memory]) -> None:
+    for memory in kept:
+        column = memories.c
+        shorter = (column.id == memory.id, column.superseded_at.is_(None), column.expires_at < memory.expires_at)
+        keeping = update(memories).where(*shorter).values(expires_at=memory.expires_at, generation=None)
+        if connection.execute(keeping).rowcount != 1:
+            raise Raced
 
 
 def _close(connection: Connection, closed: Sequence[Memory]) -> None:

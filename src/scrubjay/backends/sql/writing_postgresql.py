@@ -45,7 +45,9 @@ _TYPES = {
 }  # fmt: skip
 """The columns of a memory, as many are copied at once."""
 
-_MARKED = "UPDATE memories SET generation = %(mark)s WHERE id = ANY(%(ids)s::uuid[])"
+_MARKED = (
+    "UPDATE memories SET generation = %(mark)s WHERE id = ANY(%(ids)s::uuid[]) RETURNING id, superseded_at IS NOT NULL"
+)
 
 # One memory is what most writers bring, and a round trip takes longer than what it asks for: so each is one statement.
 _COLUMN = memories.c
@@ -142,10 +144,10 @@ def insert(
         connection.execute(lineage.insert(), links)
 
 
-def mark(connection: Connection, ids: Sequence[UUID], generation: int | None) -> int:
-    """Mark these rows with a generation; return how many there are."""
-    done: int = connection.exec_driver_sql(_MARKED, {"ids": listed(ids), "mark": generation}).rowcount
-    return done
+def mark(connection: Connection, ids: Sequence[UUID], generation: int | None) -> list[tuple[UUID, bool]]:
+    """Mark these rows with a generation; return those that are there, each with whether it is closed."""
+    found = connection.exec_driver_sql(_MARKED, {"ids": listed(ids), "mark": generation}).fetchall()
+    return [(one, is_closed) for one, is_closed in found]
 
 
 def _insert_one(

@@ -143,10 +143,13 @@ def last_positions(connection: Connection, scope_ids: Collection[int]) -> dict[i
     return {scope_id: position for scope_id, position in found.items() if position is not None}
 
 
-def mark(connection: Connection, ids: Sequence[UUID], generation: int | None) -> int:
-    """Mark these rows with a generation; return how many there are."""
-    statement = f"UPDATE memories SET generation = ? WHERE id IN ({', '.join('?' * len(ids))})"
-    return driver_of(connection).execute(statement, [generation, *(one.bytes for one in ids)]).rowcount
+def mark(connection: Connection, ids: Sequence[UUID], generation: int | None) -> list[tuple[UUID, bool]]:
+    """Mark these rows with a generation; return those that are there, each with whether it is closed."""
+    # The moment itself: of `superseded_at IS NULL`, SQLite 3.40 returns here that it is not so where it is.
+    which = f"id IN ({', '.join('?' * len(ids))}) RETURNING id, superseded_at"
+    values = [generation, *(one.bytes for one in ids)]
+    found = driver_of(connection).execute(f"UPDATE memories SET generation = ? WHERE {which}", values).fetchall()
+    return [(UUID(bytes=one), closed_at is not None) for one, closed_at in found]
 
 
 def insert(

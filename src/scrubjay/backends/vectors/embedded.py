@@ -4,6 +4,7 @@ import asyncio
 import shutil
 from collections import OrderedDict
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
@@ -24,6 +25,7 @@ from scrubjay.backends.vectors.kept import Files
 from scrubjay.backends.vectors.matrix import Matrix
 from scrubjay.backends.vectors.partition import Partition
 from scrubjay.backends.vectors.unloaded import NARROW, NARROW_MEANWHILE, Loader, loaded, of_scope, of_signs, taken_in
+from scrubjay.errors import StoreUnavailable
 from scrubjay.logs import logger
 from scrubjay.model import Filter, Scope
 from scrubjay.ports import Entry, Match
@@ -226,7 +228,8 @@ class EmbeddedVectors:
         if few is not None and partition.patience:
             partition.patience -= 1
         elif few is not None:
-            self._loader.start(partition, dimensions)
+            with suppress(StoreUnavailable):  # No thread is to be had: this search is answered anyway.
+                self._loader.start(partition, dimensions)
         return few
 
     def _make_room(self, newest: Partition) -> None:

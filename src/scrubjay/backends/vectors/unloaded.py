@@ -4,11 +4,12 @@ A tenant is loaded aside. While a large one is, which takes many seconds, search
 scope, or by those that kept signs say are likely to be near.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from itertools import chain, takewhile
-from threading import Event
-from typing import Any, Final
+from threading import Event, Lock
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -22,7 +23,7 @@ from scrubjay.backends.vectors.coded import Question
 from scrubjay.backends.vectors.kept import Kept
 from scrubjay.backends.vectors.matrix import Matrix
 from scrubjay.backends.vectors.partition import Partition
-from scrubjay.errors import Closed
+from scrubjay.errors import Closed, StoreUnavailable
 from scrubjay.logs import logger
 from scrubjay.model import Filter, Scope
 
@@ -44,7 +45,13 @@ WIDER: Final = 4
 ATTEMPTS: Final = 3
 """How often kept signs are asked for one search, and for how many times as many rows each time."""
 
+LOADED_AT_ONCE: Final = 2
+"""Tenants that are loaded at a time. Each takes a processor, and the others are loaded none the sooner for company."""
+
 Feed = Iterator[Sequence[Any]]
+Task: TypeAlias = tuple[Partition, int, "Future[None]"]
+"""A partition to load, for so many dimensions, and what is done when it is."""
+
 log = logger("vectors")
 
 
@@ -108,22 +115,54 @@ def of_signs(
 
 
 class Loader:
-    """Loads tenants on threads of its own."""
+    """Loads tenants on threads of its own, a few at a time."""
 
     def __init__(self, database: Database, aside: Aside, make_room: Callable[[Partition], None]) -> None:
         self._database = database
         self._aside = aside
         self._make_room = make_room
+        self._lock = Lock()
+        self._waiting: deque[Task] = deque()
+        self._threads = 0
 
     def start(self, partition: Partition, dimensions: int) -> "Future[None]":
-        """Begin to load this partition, if nobody does; returns what is done when it is. The caller holds its lock."""
+        """Begin to load this partition, if nobody does; returns what is done when it is. The caller holds its lock.
+
+        Raises StoreUnavailable when no thread is to be had.
+        """
         if partition.arrival is None:
             arrival: Future[None] = Future()
             arrival.set_running_or_notify_cancel()  # Who waits may give up, but not in the name of others.
-            self._aside.begin(lambda: self._load(partition, dimensions, arrival), name="scrubjay-load")
+            self._hand_over((partition, dimensions, arrival))
             # Only now: had it not begun, others would wait for ever. It cannot end before the lock is free.
             partition.arrival = arrival
         return partition.arrival
+
+    def _hand_over(self, task: Task) -> None:
+        """Let a thread do this: a new one, or one that is at work already and goes on with what waits."""
+        with self._lock:
+            if self._threads < LOADED_AT_ONCE:
+                try:
+                    self._aside.begin(self._work, name="scrubjay-load")
+                    self._threads += 1
+                except RuntimeError as error:
+                    if not self._threads:
+                        raise StoreUnavailable(
+                            f"the vectors of tenant {task[0].tenant!r} are not loaded: no thread can be started "
+                            f"({error}). Let the process have more threads, or stop what uses them up, and try again"
+                        ) from error
+            self._waiting.append(task)
+
+    def _work(self) -> None:
+        while (task := self._next()) is not None:
+            self._load(*task)
+
+    def _next(self) -> Task | None:
+        with self._lock:
+            if self._waiting:
+                return self._waiting.popleft()
+            self._threads -= 1
+            return None
 
     def _load(self, partition: Partition, dimensions: int, arrival: "Future[None]") -> None:
         stop = self._aside.stop

@@ -82,7 +82,7 @@ def import_(
     file: Annotated[str, typer.Argument(help="What `scrubjay export` wrote. `-`: standard input.")],
     json: AsJson = False,
 ) -> None:
-    """Store what an export holds, exactly. Safe to repeat: what is known already is left alone."""
+    """Store what an export holds, exactly. Safe to repeat: what is known is left alone, or closed if it was since."""
     with reading(file, headings=1) as (lines, total), here.opened() as jay, progress("importing", total) as steps:
         try:
             new, known = jay.import_lines(lines, progress=steps.done, **here.where)

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
 from scrubjay.doors.cli.verb import Options
 from scrubjay.doors.here import HERE, project_of
-from scrubjay.errors import InvalidInput
+from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.logs import FIELDS
 from scrubjay.model import PLACE_NAMES, Where
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _STORE = "Store"
 SCOPE = "Scope"
+_DOWN = "store is down"
 
 
 def _named(project: str | None) -> str | None:
@@ -72,8 +73,9 @@ class House(Options):
         """Open the store, and close it whatever happens."""
         from scrubjay import wiring  # noqa: PLC0415 -- loads the database and the model's library; --help needs none
 
-        log_to_standard_error()
-        with wiring.open(**self.given, background=False) as jay:  # type: ignore[arg-type]  # home and tenant, by name
+        said = log_to_standard_error()
+        given: dict[str, Any] = {**self.given, "background": False}
+        with said.once(), wiring.open(**given) as jay:
             yield jay
 
 
@@ -101,19 +103,47 @@ class Place(House):
         return " ".join(named) or "the whole store"
 
 
-def log_to_standard_error(least: str = "warning") -> None:
+def log_to_standard_error(least: str = "warning") -> "_Lines":
     """Let what the library says from this level on reach people as one line each, away from what a program reads."""
     said, lines = logging.getLogger("scrubjay"), _Lines(least.upper())
     said.handlers = [lines]
     if not said.isEnabledFor(lines.level):
         said.setLevel(lines.level)
+    return lines
 
 
 class _Lines(logging.Handler):
     """Writes an event and its details as a sentence would."""
 
+    _held: list[logging.LogRecord] | None = None
+
+    @contextmanager
+    def once(self) -> Iterator[None]:
+        """Meanwhile, hold back that a store is down: a command that ends for that reason says so itself."""
+        held: list[logging.LogRecord] = []
+        self._held = held
+        ended = ""
+        try:
+            yield
+        except ScrubjayError as error:
+            ended = str(error)
+            raise
+        finally:
+            self._held = None
+            for record in held:
+                if _fields(record).get("error") != ended:
+                    self.emit(record)
+
     def emit(self, record: logging.LogRecord) -> None:
-        fields: dict[str, object] = dict(getattr(record, FIELDS, None) or {"event": record.getMessage()})
+        """Write it, or hold it back."""
+        fields = _fields(record)
+        if self._held is not None and fields.get("event") == _DOWN:
+            self._held.append(record)
+            return
         said = f"{record.levelname.lower()}: {fields.pop('event', '')}"
         about = ", ".join(f"{name} {value}" for name, value in fields.items())
         sys.stderr.write(f"{said} ({about})\n" if about else f"{said}\n")
+
+
+def _fields(record: logging.LogRecord) -> dict[str, object]:
+    return dict(getattr(record, FIELDS, None) or {"event": record.getMessage()})

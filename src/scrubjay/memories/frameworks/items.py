@@ -20,6 +20,9 @@ ITEM_KIND: Final = "item"
 UNREAD_KIND: Final = "stored_item"
 """An item without a text to find it by: a quiet kind."""
 
+_KEYS: Final = "item:"
+"""What the keys of items begin with."""
+
 _PAGE: Final = 200
 _RENEWED: Final = timedelta(seconds=1)
 """A life that would be prolonged by less than this is left as it is: many reads at once are one renewal."""
@@ -117,9 +120,15 @@ class Items:
 
     async def namespaces(self, prefix: Namespace = ()) -> set[Namespace]:
         """Return every namespace below this one that has items."""
-        records, now = self._core.parts.stores.records, self._core.parts.clock()
-        found = records.scan(self._asked(prefix), now=now)
-        return {_path(memory)[0] async for batch in found for memory in batch}
+        asked = replace(self._asked(()), data={}, key_prefix=_KEYS)
+        found = await self._core.parts.stores.records.one_of_each(
+            asked, now=self._core.parts.clock(), length=len(self._keys(()))
+        )
+        return {_path(memory)[0] for memory in found if self._lies_under(memory, prefix)}
+
+    def _lies_under(self, memory: Memory, prefix: Namespace) -> bool:
+        """Whether it is an item of this store, below this namespace."""
+        return bool(inner(memory.data, "store")["under"].get(str(len(prefix))) == self._place(prefix))
 
     async def renew(self, items: Sequence[Item]) -> None:
         """Let those that live for a while live that long again, since they were read."""
@@ -168,7 +177,11 @@ class Items:
 
     def _key(self, path: Path) -> str:
         namespace, key = path
-        return f"item:{self._place(namespace)}:{digest(key)}"
+        return f"{self._keys(namespace)}{digest(key)}"
+
+    def _keys(self, namespace: Namespace) -> str:
+        """What the keys of all items of a namespace begin with, and of no other."""
+        return f"{_KEYS}{self._place(namespace)}:"
 
     def _told(self, put: Put, value: dict[str, Json]) -> Telling:
         namespace, key = put.path

@@ -5,8 +5,11 @@ from scrubjay.testing.records.filtering import FilteringSuite
 from scrubjay.testing.records.finding import FindingSuite
 from scrubjay.testing.records.isolation import IsolationSuite
 from scrubjay.testing.records.keeping import KeepingSuite
+from scrubjay.testing.records.loading import LoadingSuite
 from scrubjay.testing.records.writing import WritingSuite
 
 
-class RecordsSuite(WritingSuite, FindingSuite, FilteringSuite, KeepingSuite, FidelitySuite, IsolationSuite):
+class RecordsSuite(
+    WritingSuite, FindingSuite, FilteringSuite, KeepingSuite, FidelitySuite, LoadingSuite, IsolationSuite
+):
     """Derive from it, name the class `Test…`, and give it a fixture `store` that yields an empty record store."""

@@ -1,5 +1,6 @@
 """Reading: get, find, scan, among, count, versions, neighbours and following; their order and their limits."""
 
+from typing import Any
 from uuid import UUID
 
 from scrubjay.model import Filter, Memory, Order, Scope, new_id
@@ -137,6 +138,39 @@ class FindingSuite:
         await told(store, *some_memories(20))
         [rule] = await told(store, a_memory(kind="rule"))
         assert await store.among(Filter(scope=a_scope(), kinds=("rule",)), now=NOW, limit=1) == [rule.id]
+
+    async def test_one_of_each_beginning_of_a_key_that_matches(self, store: Records) -> None:
+        keys = ["a:x:1", "a:x:2", "a:y:1", "a:", "a", "b:x:1", "\u00e9:x", "\U0010ffff", "A:x:1", "a:x"]
+        await told(store, *(a_memory(key, key=key) for key in keys), a_memory("no key"))
+        found = await store.one_of_each(HERE, now=NOW, length=4)
+        assert [one.key[:4] for one in found if one.key] == sorted({key[:4] for key in keys})
+        under = await store.one_of_each(Filter(scope=a_scope(), key_prefix="a:"), now=NOW, length=4)
+        assert [one.key[:4] for one in under if one.key] == ["a:", "a:x", "a:x:", "a:y:"]
+        assert await store.one_of_each(Filter(scope=a_scope(), key_prefix="c"), now=NOW, length=4) == []
+
+    async def test_one_of_each_is_one_that_matches(self, store: Records) -> None:
+        await a_chain(store, "Tabs", "Spaces", key="k:tabs")
+        await told(
+            store,
+            a_memory("Expired", key="x:1", expires_at=NOW - DAY),
+            a_memory("A rule", key="r:1", kind="rule"),
+            a_memory("A note", key="r:2", data={"n": 1}),
+            a_memory("Of bob", key="b:1", scope=a_scope(user="bob")),
+            a_memory("Of bob in a session", key="b:1", scope=a_scope(user="bob", session="s")),
+            a_memory("Of another tenant", key="t:1", scope=a_scope(tenant="acme")),
+        )
+
+        async def asked(**narrow: Any) -> list[str]:  # noqa: ANN401 -- any field of a filter
+            wanted = Filter(**{"scope": a_scope(), **narrow})
+            return [one.content for one in await store.one_of_each(wanted, now=NOW + DAY, length=2)]
+
+        assert await asked(kinds=("note",)) == ["Spaces", "A note"]
+        assert await asked(kinds=("rule",)) == ["A rule"]
+        assert await asked(data={"n": 1}) == ["A note"]
+        [of_bob] = await asked(scope=Scope(), reach="holds", key_prefix="b:")
+        assert of_bob.startswith("Of bob")
+        assert await asked(scope=a_scope(user="bob", session="s"), reach="holds") == ["Of bob in a session"]
+        assert await asked(scope=a_scope(tenant="acme"), reach="holds") == ["Of another tenant"]
 
     async def test_count_counts_what_matches_and_every_version(self, store: Records) -> None:
         await a_chain(store, "Tabs", "Spaces", "Both")

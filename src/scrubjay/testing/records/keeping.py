@@ -211,11 +211,18 @@ class KeepingSuite:
         assert await store.pending(1, limit=9) == stored
         assert await store.pending(1, limit=2) == stored[:2]
         unknown = new_id()
-        assert await store.mark([stored[0].id, unknown, stored[2].id], 1) == [unknown]
+        assert await store.mark([stored[0].id, unknown, stored[2].id], 1) == ([unknown], [])
         assert await store.pending(1, limit=9) == [stored[1], stored[3]]
         assert (await store.backlog(1), await store.backlog(2)) == (2, 4)
         [marked] = await store.get(stored[0].scope, [stored[0].id])
         assert marked.generation == 1
+
+    async def test_marking_says_what_was_closed_meanwhile(self, store: Records) -> None:
+        one, other, last = await told(store, *some_memories(3))
+        await store.close(a_scope(), [other.id, one.id], at=NOW, because="asked to")
+        unknown = new_id()
+        assert await store.mark([one.id, last.id, unknown, other.id, one.id], 1) == ([unknown], [one.id, other.id])
+        assert await store.pending(1, limit=9) == []
 
     async def test_a_mark_can_be_moved_and_taken_away(self, store: Records) -> None:
         [stored] = await told(store, a_memory())

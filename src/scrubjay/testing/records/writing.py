@@ -36,6 +36,15 @@ class Listening:
         return replace_by_key(draft, known)
 
 
+def keep_longer(draft: Memory, known: Known) -> Decision:
+    """Store what is new, in place of what has its key; what is known already is kept as long as the draft."""
+    decision = replace_by_key(draft, known)
+    if decision.outcome != "unchanged":
+        return decision
+    kept = replace(decision.memory, expires_at=draft.expires_at, generation=None)
+    return replace(decision, memory=kept, keeps=(kept,))
+
+
 async def known_of(store: Records, draft: Memory) -> Known:
     """What the store knows that bears on this draft."""
     listening = Listening()
@@ -85,6 +94,31 @@ class WritingSuite:
             [new], lambda draft, _: Decision(outcome="stored", memory=draft, closes=(ended,), opens=(new,))
         )
         assert await store.get(old.scope, [old.id]) == [ended]
+
+    async def test_what_is_kept_longer_changes_in_nothing_else(self, store: Records) -> None:
+        [stored] = await told(store, a_memory("Away", expires_at=NOW + HOUR, importance=0.7))
+        await store.mark([stored.id], 3)
+        again = a_memory("Away", expires_at=NOW + DAY)
+        [done] = await store.write([again], keep_longer)
+        kept = replace(stored, expires_at=NOW + DAY)
+        assert (done.outcome, done.memory) == ("unchanged", kept)
+        assert await all_rows(store, a_scope()) == [kept]
+        assert await store.pending(3, limit=9) == [kept]
+
+    async def test_a_later_draft_sees_that_it_is_kept_longer(self, store: Records) -> None:
+        [stored] = await told(store, a_memory("Away", key="k", expires_at=NOW + HOUR))
+        longer = [a_memory("Away", key="k", expires_at=NOW + days * DAY) for days in (1, 2)]
+        new = a_memory("Back", key="k", created_at=NOW + HOUR)
+        done = await store.write([*longer, new], keep_longer)
+        closed = replace(stored, expires_at=NOW + 2 * DAY).closed(NOW + HOUR, because="replaced", by=new.id)
+        assert [one.outcome for one in done] == ["unchanged", "unchanged", "superseded"]
+        assert await all_rows(store, a_scope()) == [closed, new]
+
+    async def test_what_is_new_in_the_batch_can_be_kept_longer(self, store: Records) -> None:
+        talk = a_scope(session="s")
+        first, again = (a_memory("Away", scope=talk, expires_at=NOW + days * DAY) for days in (1, 2))
+        await store.write([first, again], keep_longer)
+        assert await all_rows(store, talk) == [replace(first, expires_at=NOW + 2 * DAY, position=0)]
 
     async def test_one_decision_may_open_several(self, store: Records) -> None:
         past = a_memory("Tabs", key="pref:indent", valid_from=NOW - DAY, valid_to=NOW)

@@ -41,6 +41,20 @@ class Preparing:
         [first, *_] = await jay.tasks.search_similar(QUESTION, project="shop")
         assert first.reused_count == 1
 
+    async def test_one_of_many_that_ended_alike_stands_for_all(self, jay: Jay) -> None:
+        await a_history(jay)
+        runs = [
+            an_execution(f"login-{number}", success=number != 3, execution_summary=f"Kept the cookie of shop {number}")
+            for number in range(5)
+        ]
+        await jay.tasks.store_many(runs, project="shop")
+        known = await jay.tasks.get_task_context(QUESTION, top_k=3, project="shop")
+        told = [task.execution for task in known.similar_tasks]
+        assert len(told) == len({(one.task_description, one.success) for one in told})
+        assert known.text.count("Kept the cookie of shop") <= 2
+        assert "more like it)" in known.text
+        assert len(await jay.tasks.search_similar(QUESTION, top_k=10, project="shop")) >= 5
+
     async def test_a_known_task_is_described_by_its_id(self, jay: Jay) -> None:
         await a_history(jay)
         known = await jay.tasks.get_task_context(task_id="cart", project="shop")
@@ -63,7 +77,12 @@ class Preparing:
     async def test_the_budget_is_kept(self, jay: Jay) -> None:
         long = "A long story about cookies and redirects. " * 200
         await jay.tasks.store_many(
-            [an_execution(f"login-{number}", execution_summary=long, files=[f"{number}.py"]) for number in range(5)]
+            [
+                an_execution(
+                    who, execution_summary=long, task_description=f"{who} are logged out right after they log in"
+                )
+                for who in ("Users", "Guests", "Editors", "Owners", "Visitors")
+            ]
         )
         tokens = jay.parts.tokens()
         sizes = []

@@ -1,0 +1,99 @@
+"""What `load` does with what is stored already: it closes what the rows say is closed, and opens nothing again."""
+
+from dataclasses import replace
+
+import pytest
+
+from scrubjay.errors import Conflict
+from scrubjay.model import Memory, new_id
+from scrubjay.ports import Records
+from scrubjay.testing.values import DAY, HOUR, NOW, a_memory, a_scope, all_rows, told
+
+
+def replaced(old: Memory, content: str) -> tuple[Memory, Memory]:
+    """The memory as it is once another has taken its key, and that other one."""
+    new = a_memory(content, key=old.key, scope=old.scope, created_at=NOW + HOUR)
+    return old.closed(NOW + HOUR, because="replaced", by=new.id), new
+
+
+class LoadingSuite:
+    """A record store is brought up to date by rows that know more."""
+
+    async def test_load_closes_what_was_replaced_since_and_opens_the_new_one(self, store: Records) -> None:
+        [stored] = await told(store, a_memory("Tabs", key="k"))
+        await store.mark([stored.id], 3)
+        old, new = replaced(stored, "Spaces")
+        assert await store.load([new, replace(old, generation=3)]) == 1
+        assert await all_rows(store, a_scope()) == [old, new]
+        assert await store.load([old, new]) == 0
+        assert await all_rows(store, a_scope()) == [old, new]
+
+    async def test_load_closes_one_that_was_forgotten_since(self, store: Records) -> None:
+        one, other = await told(store, a_memory("A rumour"), a_memory("Kept"))
+        forgotten = one.closed(NOW + HOUR, because="asked to: not true")
+        assert await store.load([forgotten]) == 0
+        assert await all_rows(store, a_scope()) == [forgotten, other]
+
+    async def test_load_ends_what_ended_since(self, store: Records) -> None:
+        [stored] = await told(store, a_memory("In Rome", key="city"))
+        ended = replace(stored, valid_to=NOW + HOUR)
+        new = a_memory("In Oslo", key="city", valid_from=NOW + HOUR)
+        assert await store.load([ended, new]) == 1
+        assert await all_rows(store, a_scope()) == [ended, new]
+
+    async def test_load_frees_the_words_of_what_it_closes(self, store: Records) -> None:
+        [stored] = await told(store, a_memory("Tea"))
+        earlier = a_memory("Tea", valid_from=NOW - DAY)
+        closed = stored.closed(NOW + HOUR, because="corrected", by=earlier.id)
+        assert await store.load([closed, earlier]) == 1
+        assert await all_rows(store, a_scope()) == [closed, earlier]
+
+    async def test_load_keeps_how_it_is_kept_here(self, store: Records) -> None:
+        [stored] = await told(store, a_memory("Tabs", key="k"))
+        await store.adjust(a_scope(), stored.id, importance=0.9, expires_at=NOW + DAY)
+        await store.touch(a_scope(), [stored.id], at=NOW)
+        old, new = replaced(stored, "Spaces")
+        await store.load([replace(old, content="Changed", uses=7), new])
+        kept = replace(old, importance=0.9, expires_at=NOW + DAY, uses=1, used_at=NOW)
+        assert await all_rows(store, a_scope()) == [kept, new]
+
+    async def test_load_opens_nothing_again(self, store: Records) -> None:
+        [stored] = await told(store, a_memory("Tabs", key="k"))
+        old, new = replaced(stored, "Spaces")
+        await store.load([old, new])
+        assert await store.load([stored]) == 0
+        assert await store.load([replace(stored, valid_to=NOW + DAY)]) == 0
+        assert await store.load([stored.closed(NOW + DAY, because="otherwise")]) == 0
+        assert await all_rows(store, a_scope()) == [old, new]
+
+    async def test_load_refuses_two_current_values_by_name_and_closes_nothing(self, store: Records) -> None:
+        [theirs, other] = await told(store, a_memory("Tabs", key="k"), a_memory("Rome", key="city"))
+        mine, new = replaced(theirs, "Spaces")
+        await store.load([mine, new])
+        closed, rival = replaced(theirs, "Both")
+        moved, there = replaced(other, "Oslo")
+        before = await all_rows(store, a_scope())
+        with pytest.raises(Conflict) as refused:
+            await store.load([moved, there, closed, rival])
+        for named in ("key 'k'", str(a_scope()), str(new.id), str(rival.id), "Forget"):
+            assert named in str(refused.value)
+        assert await all_rows(store, a_scope()) == before
+
+    async def test_load_closes_nothing_of_another_place_under_the_same_id(self, store: Records) -> None:
+        stored = await told(
+            store, a_memory("Mine", key="k"), a_memory("Theirs", key="k", scope=replace(a_scope(), tenant="acme"))
+        )
+        for one in stored:
+            for scope in (a_scope("bob"), replace(a_scope(), tenant="other"), replace(a_scope(), project="elsewhere")):
+                closed = replace(one, scope=scope).closed(NOW + HOUR, because="guessed", by=new_id())
+                assert await store.load([closed]) == 0
+        for other in (replace(stored[0], key="other"), replace(stored[0], created_at=NOW - DAY)):
+            assert await store.load([other.closed(NOW + HOUR, because="another one")]) == 0
+        for one in stored:
+            assert await store.get(one.scope, [one.id]) == [one]
+
+    async def test_load_closes_many_at_once(self, store: Records) -> None:
+        stored = await told(store, *(a_memory(f"Value {place}", key=f"k{place}") for place in range(700)))
+        pairs = [replaced(one, f"New {one.content}") for one in stored]
+        assert await store.load([row for pair in pairs for row in pair]) == 700
+        assert await all_rows(store, a_scope()) == [old for old, _ in pairs] + [new for _, new in pairs]
