@@ -356,3 +356,23 @@ async def test_projects_do_not_see_each_other(jay, tree):
     assert list(await jay.workspace.relevant_files("load user name", project="other")) == []
     with pytest.raises(NotFound):
         await jay.for_tenant("other").workspace.check((await jay.list(project="shop"))[0].id)
+
+
+async def test_source_comes_before_its_tests(setup, tmp_path):
+    root = tmp_path / "shop"
+    (root / "src").mkdir(parents=True)
+    (root / "tests").mkdir()
+    (root / "src/retry.py").write_text('def again(call):\n    """Retry a call."""\n    return call() or call()\n')
+    (root / "tests/test_retry.py").write_text('def test_it():\n    """Retry a call, retry."""\n    again(call)\n')
+    for name in ("cart", "list", "page", "shop"):
+        (root / f"src/{name}.py").write_text(f'def {name}(call):\n    """Make a call for the {name}."""\n')
+    jay = await setup.open()
+    await jay.workspace.ingest(root)
+    files = await jay.workspace.relevant_files("retry a call", project="shop")
+    assert [one.path for one in files][:2] == ["src/retry.py", "tests/test_retry.py"]
+    assert files[1].why.endswith("stands back: test code")
+    assert files[1].signals["supporting"] < 0
+    hits = await jay.workspace.search_code("retry a call", project="shop")
+    assert hits[0].memory.data["path"] == "src/retry.py"
+    asked = await jay.workspace.relevant_files("the test of how to retry a call fails", project="shop")
+    assert asked[0].path == "tests/test_retry.py"

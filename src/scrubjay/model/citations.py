@@ -20,6 +20,9 @@ CITED_FROM: Final = "cited_from"
 
 MOST_LINES: Final = 10_000_000
 
+MOST_SHOWN: Final = 5
+"""Citations that one line names. `check` lists them one by one."""
+
 Freshness: TypeAlias = Literal["fresh", "drifted", "orphaned"]
 """`fresh`: as cited. `drifted`: still found, but moved or edited. `orphaned`: not found any more."""
 
@@ -138,4 +141,10 @@ def worst(cited: Sequence[CheckedCitation]) -> Freshness | None:
 
 def warning_of(cited: Sequence[CheckedCitation]) -> str:
     """What to say to whoever reads the memory that cites these; empty when all are as cited."""
-    return "; ".join(str(one) for one in cited if one.state != "fresh")
+    return listed([str(one) for one in cited if one.state != "fresh"], "; ")
+
+
+def listed(named: Sequence[str], between: str = ", ") -> str:
+    """The first few, and how many more there are: a memory can cite hundreds of places, and one line names them."""
+    first = between.join(named[:MOST_SHOWN])
+    return f"{first}{between}and {len(named) - MOST_SHOWN:,} more" if len(named) > MOST_SHOWN else first

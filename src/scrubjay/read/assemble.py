@@ -5,19 +5,20 @@ question and prompt caches hit. What the question found follows, then what came 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 from uuid import UUID
 
 from scrubjay.model import STANDING_KINDS, Context, Memory, Trust
 from scrubjay.model.context import Form
-from scrubjay.model.tasks import read_apart
 from scrubjay.ports import Tokens
 from scrubjay.read.diversify import Gist
 from scrubjay.read.headings import ALSO, OUTSIDE, RECENT, STANDING
+from scrubjay.read.likes import Alike, counted, done_in, gathered
 from scrubjay.read.ordering import merged, strands_of
 from scrubjay.read.page import Arranged, Offer, Page, best_first, offer
+from scrubjay.read.passages import passage_of
 from scrubjay.read.render import FORMS
 from scrubjay.read.rerank import Ranked
 
@@ -29,9 +30,6 @@ RECENT_SHARE: Final = 0.25
 
 SECTION_SHARE: Final = 0.5
 """One section may fill this share of the room for answers before the others have had their turn."""
-
-SHORT: Final = 400
-"""Characters of a memory that is written whole, whichever part of it was found; and of what was done in a task."""
 
 
 class LeftOut(NamedTuple):
@@ -69,18 +67,21 @@ def assemble(
         warning = warnings.get(memory.id) if warnings else None
         return f"{said.rstrip()}\n(stale: {warning})" if warning else said
 
+    def answered(one: Ranked, more: Alike | None = None) -> Offer:
+        said = noted(one.memory, passage_of(one.memory, one.start, one.stop))
+        passage = said if more is None else f"{said.rstrip()}\n({more})"
+        return offer(one.memory, tokens, why=one.why, passage=passage, score=one.score, form=form)
+
     always = [
         offer(one, tokens, why="always holds", passage=noted(one), form=form) for one in _weightiest_first(standing)
     ]
-    found = [
-        offer(one.memory, tokens, why=one.why, passage=noted(one.memory, _passage(one)), score=one.score, form=form)
-        for one in ranked
-    ]
+    found = [answered(one) for one in ranked]
     latest = [
         offer(one, tokens, why="recent", section=RECENT, passage=noted(one), form=form) for one in reversed(happened)
     ]
     overridden = _overridden([*always, *found, *latest])
     always, latest, found = _once(overridden, always, latest, found)
+    found, likes = _one_for_its_likes(found, {one.memory.id: one for one in ranked}, answered)
     always, found, repeated = _without_repetitions(always, latest, found)
 
     page = Page(budget, tokens, arranged=_arranged(happened), form=form)
@@ -96,6 +97,7 @@ def assemble(
         *(LeftOut(one, f"no room: it needs {one.tokens} tokens") for one in unwritten),
         *(LeftOut(one, f"overridden by {winner.scope}") for one, winner in overridden.values()),
         *repeated,
+        *likes,
     ]
     return Context(
         text=text,
@@ -141,17 +143,17 @@ def _in_turn(found: Sequence[Offer], room: int) -> list[Offer]:
     return first + behind
 
 
-def _passage(ranked: Ranked) -> str:
-    """The part that was found, when the memory is much longer than that. A task also tells what was done."""
-    content, start, stop = ranked.memory.content, ranked.start, ranked.stop
-    if stop is None or len(content) <= SHORT or (start <= 0 and stop >= len(content)):
-        return content
-    part = content[start:stop].rstrip()
-    part = f"{f'… {part.lstrip()}' if start > 0 else part}{' …' if stop < len(content) else ''}"
-    done, _ = read_apart(ranked.memory)[-1]
-    if stop > done:
-        return part
-    return f"{part}\n{content[done : done + SHORT].strip()}{' …' if len(content) > done + SHORT else ''}"
+def _one_for_its_likes(
+    found: Sequence[Offer], ranked: Mapping[UUID, Ranked], answered: Callable[[Ranked, Alike], Offer]
+) -> tuple[list[Offer], list[LeftOut]]:
+    """The answers with one task for all that were nearly the same, saying how many; and those it stands for."""
+    kept: list[Offer] = []
+    left: list[LeftOut] = []
+    for one, likes in gathered(found, lambda offer: done_in(offer.memory)):
+        more = counted([done_in(like.memory) for like in likes])
+        kept.append(answered(ranked[one.memory.id], more) if likes else one)
+        left += [LeftOut(like, f"like {one.memory.id}, which stands for it") for like in likes]
+    return kept, left
 
 
 def _weightiest_first(standing: Iterable[Memory]) -> list[Memory]:
@@ -233,6 +235,10 @@ def _without_repetitions(
         seen.add(Gist(one.memory.content), one.memory)
     answers: list[Offer] = []
     for one in found:
+        if done_in(one.memory) is not None:
+            # Tasks were compared by what was to be done, and one of those that are left stands for its likes.
+            answers.append(one)
+            continue
         gist = Gist(one.memory.content)
         if (before := seen.like(gist, one.memory)) is not None:
             repeated.append(LeftOut(one, f"says the same as {before.id}"))

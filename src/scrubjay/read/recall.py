@@ -17,6 +17,7 @@ from scrubjay.read.diversify import diversify
 from scrubjay.read.follow import follow
 from scrubjay.read.fuse import DEPTH, FUSED, Candidate, fuse
 from scrubjay.read.hydrate import hydrate
+from scrubjay.read.passages import part_of
 from scrubjay.read.rerank import Ranked, rerank
 from scrubjay.read.reread import Rereading, reread_if_possible, wanted
 from scrubjay.read.retrieve import AskServing, Retrieved, ready_for, retrieve, retrieve_ready
@@ -171,12 +172,12 @@ async def _answered(
 def _hit(ranked: Ranked, scale: Calibrated | None, *, explain: bool) -> Hit:
     cosine = ranked.similarity
     similarity = cosine if cosine is None else scale.calibrate(cosine) if scale is not None else max(0.0, cosine)
-    whole = ranked.stop is None or (ranked.start == 0 and ranked.stop >= len(ranked.memory.content))
+    part = part_of(ranked.memory, ranked.start, ranked.stop)
     return hit_found(
         ranked.memory,
         ranked.score,
         similarity,
-        None if whole else ranked.memory.content[ranked.start : ranked.stop],
+        None if part is None else ranked.memory.content[slice(*part)],
         dict(ranked.signals) if explain else {},
         lambda: ranked.why,
     )

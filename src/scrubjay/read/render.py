@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 from scrubjay.model import Memory, Trust
-from scrubjay.model.citations import CODE_KIND, citations_of
+from scrubjay.model.citations import CODE_KIND, citations_of, listed
 from scrubjay.model.context import Form
 from scrubjay.model.tasks import TASK_KIND
 from scrubjay.read.headings import RECENT
@@ -175,7 +175,7 @@ def _task(memory: Memory) -> str:
 
 def _where(memory: Memory) -> str:
     """Where the code stands that it holds or speaks of: whoever is to change it has to open the file."""
-    return ", ".join(map(str, citations_of(memory)))
+    return listed([str(one) for one in citations_of(memory)])
 
 
 def _source(memory: Memory) -> str:

@@ -13,6 +13,7 @@ from scrubjay.read.fuse import MEANING, WORDS, Candidate
 from scrubjay.read.namesakes import NAMESAKE, namesakes
 from scrubjay.read.sessions import by_assistant, sessions_of
 from scrubjay.read.standing import STANDING, standing
+from scrubjay.read.supporting import Asked, sort_of_memory
 from scrubjay.read.talk import NOTHING, talk
 from scrubjay.read.times import Time, nearness, times_in
 from scrubjay.read.understand import Question
@@ -181,6 +182,8 @@ class Ranked(NamedTuple):
         elif signals["session"] >= NOTABLE:
             reasons.append("in a session of other matches")
         reasons += [reason for part, reason in _REASONS.items() if signals[part] >= NOTABLE]
+        if signals["role"] < 0 and (sort := sort_of_memory(self.memory)):
+            reasons.append(f"stands back: {sort} code")
         if self.reread is not None and self.reread.added >= NOTABLE:
             reasons.append("fits when read again")
         # Where there is little, what is near to nothing in the question is among the nearest all the same.
@@ -229,13 +232,15 @@ class _Seen:
     """All that was found, seen together with the question."""
 
     __slots__ = (
-        *("_namesakes", "_now", "_question", "_sessions", "_share", "_stand_alone", "_standing", "_talk", "_times"),
+        *("_asked", "_namesakes", "_now", "_question", "_sessions", "_share", "_stand_alone", "_standing", "_talk"),
+        "_times",
     )
 
     def __init__(
         self, found: Sequence[tuple[Candidate, Memory]], question: Question, now: datetime, middle: float
     ) -> None:
         self._question = question
+        self._asked = Asked(question.title or question.text)
         self._now = now
         # One more than a turn gets something of: it may be among the best itself.
         self._sessions = sessions_of(found, best=SESSION_TURNS + 1)
@@ -252,7 +257,7 @@ class _Seen:
         """What is added up for the memory at this place, in the order of `PARTS`."""
         own = (
             0.0 if self._namesakes is None else NAMESAKE * self._namesakes[place],
-            ASSISTANT if by_assistant(memory) and not self._question.asks_assistant else 0.0,
+            ASSISTANT if by_assistant(memory) and not self._question.asks_assistant else self._asked.stepped(memory),
             IMPORTANCE * (memory.importance - 0.5),
             RECENCY * freshness(memory, self._now),
             familiarity(memory),

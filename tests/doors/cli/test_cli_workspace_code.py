@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -53,7 +54,8 @@ def test_code_and_files_answer_with_reasons(run, shop):
     [row] = run("workspace", "files", "load_user_name is slow", "-p", "shop").rows
     assert row[1:] == ["src/app.py", "defines load_user_name · words of the task", "load_user_name"]
     assert run("workspace", "files", "load_user_name", "--json").json["files"][0]["path"] == "src/app.py"
-    assert "`scrubjay workspace ingest FOLDER`" in run("workspace", "code", "user", "-p", "none").err
+    nothing = run("workspace", "code", "user", "-p", "none").err
+    assert "nothing fits in project=none: read the repository in with `scrubjay workspace ingest FOLDER`" in nothing
     assert "`scrubjay workspace ingest FOLDER`" in run("workspace", "files", "user", "-p", "none").err
 
 
@@ -72,6 +74,38 @@ def test_a_citation_drifts(run, shop):
     plain = run("remember", "Nothing cited").rows[0][0]
     assert "cites no code" in run("workspace", "check", plain).err
     assert run(*told, "--repo", str(shop), "--json").json["memory"]["data"]["cites"][0]["path"] == "src/app.py"
+
+
+def test_many_citations_are_listed_up_to_a_limit(run, shop):
+    names = [f"src/part_{number}.py" for number in range(25)]
+    for number, name in enumerate(names):
+        (shop / name).write_text(f"def part_{number}():\n    return {number}\n")
+    cited = [word for name in names for word in ("-c", name)]
+    [[cited_by, _]] = run("workspace", "cite", "They belong together", *cited, "--repo", str(shop)).rows
+    (shop / names[-1]).unlink()
+    shown = run("workspace", "check", cited_by)
+    assert (len(shown.rows), shown.rows[0][:2]) == (20, ["orphaned", "src/part_24.py:1-2"])
+    assert "and 5 more; of all 25, 24 are fresh. --limit shows more" in shown.err
+    everything = run("workspace", "check", cited_by, "--limit", "30")
+    assert (len(everything.rows), "more" in everything.err) == (25, False)
+    few = run("workspace", "check", cited_by, "-n", "2", "--json")
+    assert ([one["state"] for one in few.json], "and 23 more" in few.err) == (["orphaned", "fresh"], True)
+    assert "and 20 more: They belong together" in run("context", "what belongs together").out
+
+
+def test_code_keeps_its_indentation_on_a_terminal(run, shop, terminal):
+    body = "".join(f"    step_{number} = path + '{'x' * 20}'\n" for number in range(30))
+    (shop / "src/app.py").write_text(
+        f"class Names:\n    def load(self, path):\n        return path\n\n\ndef go():\n{body}"
+    )
+    run("workspace", "ingest", str(shop))
+    out = re.sub(r"\x1b\[[\d;]*m", "", terminal("recall", "steps of the path in go", "-k", "code").out)
+    shown = [line.rstrip() for line in out.splitlines()]
+    place = next(place for place, line in enumerate(shown) if "def go():" in line)
+    margin = shown[place].index("def go():")
+    assert shown[place + 1][margin:].startswith("    step_0 = path")
+    assert any(line[margin:] == "…" for line in shown)
+    assert any("src/app.py:6-36 (go)" in line for line in shown)
 
 
 def test_secrets_that_are_stored_end_with_1(run, shop, monkeypatch):

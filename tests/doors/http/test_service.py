@@ -62,7 +62,7 @@ def test_the_readme_works_as_it_stands(server):
         json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("path", ["/healthz", "/readyz", "/version", "/metrics", "/docs", "/openapi.json"])
+@pytest.mark.parametrize("path", ["/", "/healthz", "/readyz", "/version", "/metrics", "/docs", "/openapi.json"])
 def test_a_probe_may_ask_without_wanting_the_body(client, path):
     answer = client.head(path)
     assert (answer.status_code, answer.content) == (200, b"")

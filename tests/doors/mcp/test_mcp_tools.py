@@ -299,6 +299,41 @@ def test_the_project_at_hand(tmp_path):
         defaults_of({"user": "\x00"}, tmp_path)
 
 
+async def test_long_code_is_shown_in_whole_lines(tmp_path):
+    repository = tmp_path / "code"
+    (repository / ".git").mkdir(parents=True)
+    steps = [f"    step_{number} = prepare(order, {number})" for number in range(20)]
+    told = [f"    parcel_{number} = wrap(stamp, {number})" for number in range(20)]
+    (repository / "app.py").write_text("\n".join(["def go(order, stamp):", *steps, *told]) + "\n")
+    async with serving(tmp_path / "home", embedder=ToyEmbedder(window=60)) as (client, jay):
+        await jay.workspace.ingest(repository, **HERE)
+        text, found = await call(client, "search_code", query="wrap a parcel with a stamp")
+        [hit] = found["hits"]
+        lines = hit["text"].split("\n")
+        assert set(lines) <= {*steps, *told, "def go(order, stamp):"}
+        first, last = map(int, hit["shown"].split("-"))
+        assert (repository / "app.py").read_text().split("\n")[first - 1 : last] == [one for one in lines if one]
+        assert text.startswith(f"app.py:1-41 go (lines {hit['shown']} of it)\n    ")
+        recalled, _ = await call(client, "recall", query="wrap a parcel with a stamp", kinds=["code"])
+        assert recalled.startswith("1. [code app.py#go, observed] (id ")
+        assert recalled.split("\n")[1] == lines[0]
+
+
+async def test_a_call_may_say_here_for_the_repository_that_the_server_stands_in(tmp_path, monkeypatch):
+    repository = tmp_path / "paint"
+    (repository / ".git").mkdir(parents=True)
+    (repository / "src").mkdir()
+    monkeypatch.chdir(repository / "src")
+    async with serving(tmp_path / "home") as (client, _):
+        _, told = await call(client, "remember", content="The paint dries slowly", project=".")
+        assert told["memory"]["project"] == "paint"
+        assert "dries slowly" in (await call(client, "recall", query="paint", project="."))[0]
+    async with serving(tmp_path / "served", shares_files=False) as (client, _):
+        why = await refusal(client, "remember", content="The paint dries slowly", project=".")
+        assert why.startswith("project is '.': over HTTP")
+        assert "Give its name" in why
+
+
 def test_the_schemas_are_those_of_the_models():
     """What is left out of a schema says nothing: everything that it admits is admitted, and null may stand for it."""
     for tool in TOOLS.values():

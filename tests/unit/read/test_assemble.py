@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from scrubjay.model import Trust
 from scrubjay.model.tasks import Execution
-from scrubjay.read.assemble import SHORT, assemble
+from scrubjay.read.assemble import assemble
 from scrubjay.read.fuse import Candidate
 from scrubjay.read.headings import HEADINGS, OUTSIDE
+from scrubjay.read.passages import SHORT
 from scrubjay.read.rerank import PARTS, Ranked
 from scrubjay.testing.values import HOUR, NOW, a_memory, a_scope
 
@@ -195,6 +196,85 @@ def test_a_task_says_how_it_ended_and_what_was_done():
     ]
     part = a_page(ranked=[found(memories[1], start=len(long.content) - 22, stop=len(long.content))])
     assert part.text.endswith(f"- T-2, attempt 2, failed: … {long.content[-22:].strip()}")
+
+
+def a_task(task_id, asked, *, success=True, done="Did it", attempt=1, **given):
+    told = Execution(task_id=task_id, attempt=attempt, task_description=asked, execution_summary=done, success=success)
+    return a_memory(told.content, kind="task", key=told.key, data=told.data, **given)
+
+
+def test_one_task_stands_for_its_likes():
+    release = "Release version {} of the shop: build, tag, upload and tell the team"
+    tasks = [
+        a_task("T-1", release.format("1.4.1"), success=False, done="The upload timed out"),
+        a_task("T-2", release.format("1.4.2"), done="Uploaded in two parts"),
+        a_task("T-3", "Log in again"),
+        a_task("T-4", release.format("1.4.3"), success=False, done="The tag was taken"),
+        a_task("T-5", release.format("1.4.4"), done="Uploaded in three parts"),
+        a_task("T-3", "Try the token", attempt=2, success=False),
+    ]
+    page = a_page(ranked=[found(one) for one in tasks])
+    assert page.text.splitlines() == [
+        "## Tasks and patterns",
+        "- T-2 succeeded: Release version 1.4.2 of the shop: build, tag, upload and tell the team",
+        "",
+        "  Uploaded in two parts",
+        "  (and 3 more like it, 2 failed)",
+        "- T-3 succeeded: Log in again",
+        "",
+        "  Did it",
+        "  (and 1 more like it, 1 failed)",
+    ]
+    assert {item.why for item in page.left_out} == {
+        f"like {tasks[1].id}, which stands for it",
+        f"like {tasks[2].id}, which stands for it",
+    }
+    assert {item.memory.id for item in (*page.items, *page.left_out)} == {one.id for one in tasks}
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            "Enable the retries of the client that calls the shop",
+            "Disable the retries of the client that calls the shop",
+        ),
+        ("Ship the cart with the new prices to all shops", "Ship the cart not with the new prices to all shops"),
+        ("Fix issue 12", "Fix issue 13"),
+    ],
+)
+def test_a_task_does_not_stand_for_another_one(one, other):
+    page = a_page(ranked=[found(a_task("T-1", one)), found(a_task("T-2", other))])
+    assert len(page.items) == 2
+
+
+def test_a_stranger_s_task_stands_for_nobody_else_s():
+    asked = "Release the shop: build, tag, upload and tell the team"
+    page = a_page(ranked=[found(a_task("T-1", asked, trust=Trust.FOREIGN)), found(a_task("T-2", asked))])
+    assert "T-2 succeeded" in page.text
+
+
+def test_a_task_of_a_narrower_scope_overrides_before_one_stands_for_its_likes():
+    wide = a_task("T-1", "Log in again", done="Renewed the token")
+    narrow = a_task("T-1", "Log in again", success=False, done="Nothing helped", scope=a_scope(project="shop"))
+    page = a_page(ranked=[found(wide), found(narrow)])
+    assert contents(page.items) == [narrow.content]
+    assert "more like it" not in page.text
+
+
+CODE = (
+    "def load(path):\n"
+    + "".join(f"    step_{number} = read(path, {number})\n" for number in range(40))
+    + "    return 1"
+)
+
+
+def test_code_found_in_its_middle_is_shown_in_whole_lines():
+    memory = a_memory(CODE, kind="code", data={"path": "app.py", "start": 1, "stop": 42, "hash": "0"})
+    part = found(memory, start=CODE.index("_7 = read"), stop=CODE.index(" = read(path, 9)"))
+    lines = ["    …", *(f"    step_{number} = read(path, {number})" for number in (7, 8, 9)), "    …"]
+    assert a_page(ranked=[part]).text.splitlines()[1:] == ["- app.py:1-42:", *(f"  {line}" for line in lines)]
+    assert "\n".join(lines) in a_page(ranked=[part], as_="xml").text
 
 
 def test_what_does_not_fit_at_the_beginning_stands_behind_the_answers():

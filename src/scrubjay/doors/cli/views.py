@@ -13,6 +13,7 @@ from rich.text import Text
 from scrubjay.doors.cli.output import local, memories, on_one_line, visible
 from scrubjay.model import ForgetReceipt, Generation, Hit, Memory, Stats
 from scrubjay.model.answers import PARTS
+from scrubjay.model.citations import CODE_KIND, citations_of
 
 ID: Final = "cyan"
 KIND: Final = "bold"
@@ -29,16 +30,27 @@ def heading(memory: Memory) -> Text:
     """Which memory this is: its id, kind, key and place."""
     line = Text(str(memory.id), style=ID)
     line.append(f"  {memory.kind}", style=KIND)
-    if memory.key is not None:
+    if memory.kind == CODE_KIND and (cited := citations_of(memory)):
+        # Where it stands says more than its key, which is its path and name.
+        line.append(f"  {visible(str(cited[0]))}", style=KEY)
+    elif memory.key is not None:
         line.append(f"  {visible(memory.key)}", style=KEY)
     line.append(f"  {visible(str(memory.scope))}", style=BACKGROUND)
     return line
 
 
 def content(memory: Memory, passage: str | None = None) -> Text:
-    """What it says, cut when it is long."""
-    text = visible((passage or memory.content).strip())
-    return Text(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+    """What it says, cut when it is long; of code whole lines, as they are indented."""
+    said = passage or memory.content
+    if memory.kind != CODE_KIND:
+        text = visible(said.strip())
+        return Text(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
+    code = visible(said.strip("\r\n").rstrip())
+    if len(code) <= _LONGEST:
+        return Text(code)
+    # A first line that is longer than all that is shown is cut all the same.
+    end = code.rfind("\n", 1, _LONGEST) + 1 or _LONGEST
+    return Text(f"{code[:end]}…")
 
 
 def listed(memory: Memory, now: datetime) -> RenderableType:

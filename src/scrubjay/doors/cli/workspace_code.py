@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 _SHOWN = 20
 """Redacted secrets that are listed one by one; --json has all of them."""
 
-_NOTHING = "nothing fits: read the repository in with `scrubjay workspace ingest FOLDER`, or ask more widely"
+_NOTHING = "nothing fits in {}: read the repository in with `scrubjay workspace ingest FOLDER`, or ask more widely"
 
 _STATES = {"fresh": "green", "drifted": "yellow", "orphaned": "red"}
+_WORST_FIRST = ("orphaned", "drifted", "fresh")
 
 
 @verb
@@ -110,7 +111,7 @@ def code(
         return
     write_table(("score", "code", "state", "why"), [_hit_row(one) for one in found])
     if not found:
-        note(_NOTHING)
+        note(_NOTHING.format(here))
 
 
 def _hit(one: CodeHit) -> dict[str, Json]:
@@ -150,7 +151,7 @@ def files(
         [(f"{one.score:.2f}", Text(one.path, style=views.ID), one.why, ", ".join(one.symbols[:3])) for one in found],
     )
     if not found:
-        note(_NOTHING)
+        note(_NOTHING.format(here))
 
 
 def _file(one: RelevantFile) -> dict[str, Json]:
@@ -188,18 +189,23 @@ def cite(
 def check(
     here: Place,
     id: Annotated[str, typer.Argument(help="The memory whose citations to check.")],
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this many, what changed first.")] = 20,
     json: AsJson = False,
 ) -> None:
-    """Compare the code that a memory cites with the working tree."""
+    """Compare the code that a memory cites with the working tree: what is gone first, then what has changed."""
     with here.opened() as jay:
         found = jay.workspace.check(id, **here.where)
+    shown = sorted(found, key=lambda one: _WORST_FIRST.index(one.state))[:limit]
     if json:
-        write_json([_checked(one) for one in found])
-        return
-    rows = [(Text(one.state, style=_STATES[one.state]), str(one.citation), _now(one)) for one in found]
-    write_table(("state", "cited", "now"), rows)
+        write_json([_checked(one) for one in shown])
+    else:
+        rows = [(Text(one.state, style=_STATES[one.state]), str(one.citation), _now(one)) for one in shown]
+        write_table(("state", "cited", "now"), rows)
     if not found:
         note("it cites no code, or the repository is not on this machine")
+    if len(found) > limit:
+        fresh = sum(1 for one in found if one.state == "fresh")
+        note(f"and {len(found) - limit:,} more; of all {len(found):,}, {fresh:,} are fresh. --limit shows more")
 
 
 def _now(one: CheckedCitation) -> str:

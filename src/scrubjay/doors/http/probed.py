@@ -1,8 +1,13 @@
 """Probes that ask with HEAD, as monitors and `wget --spider` do, are told what GET would be told, without a body."""
 
+from typing import Final
+
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from scrubjay.doors.http.access import OPEN
+
+_PROBED: Final = OPEN | {"/"}
+"""The first page is what many ask for who only want to know whether anybody is there."""
 
 
 class Probed:
@@ -13,6 +18,6 @@ class Probed:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand the request on under the method that the routes have."""
-        if scope["type"] == "http" and scope["method"] == "HEAD" and scope["path"] in OPEN:
+        if scope["type"] == "http" and scope["method"] == "HEAD" and scope["path"] in _PROBED:
             scope = {**scope, "method": "GET"}
         await self._app(scope, receive, send)

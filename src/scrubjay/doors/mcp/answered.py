@@ -6,7 +6,7 @@ from typing import Self
 from pydantic import BaseModel, JsonValue
 
 from scrubjay import model
-from scrubjay.model.citations import citations_of
+from scrubjay.model.citations import CODE_KIND, Citation, citations_of
 from scrubjay.model.code import CodeHit, CodeHits
 from scrubjay.model.portable import to_json
 from scrubjay.model.similar import SimilarTask, TaskContext
@@ -51,11 +51,16 @@ class Memory(BaseModel):
         """The memory as every door writes it, but for what only programs need."""
         return cls.model_validate(to_json(memory))
 
-    def __str__(self) -> str:
+    @property
+    def heading(self) -> str:
+        """Its kind and its key, and whether it is in doubt."""
         named = f" {self.key}" if self.key else ""
         # What a stranger may have written must not be taken for an instruction.
         doubt = f", {self.trust}" if self.trust in _DOUBTFUL else ""
-        return f"[{self.kind}{named}{doubt}] {self.content}"
+        return f"[{self.kind}{named}{doubt}]"
+
+    def __str__(self) -> str:
+        return f"{self.heading} {self.content}"
 
 
 class Remembered(Answer):
@@ -86,8 +91,13 @@ class Hit(BaseModel):
     warning: str | None = None
 
     def __str__(self) -> str:
+        memory = self.memory
         warning = f"\n   CAREFUL: {self.warning}" if self.warning else ""
-        return f"{self.memory} (id {self.memory.id}, since {self.memory.valid_from:%Y-%m-%d}; {self.why}){warning}"
+        about = f"(id {memory.id}, since {memory.valid_from:%Y-%m-%d}; {self.why}){warning}"
+        if memory.kind != CODE_KIND:
+            return f"{memory} {about}"
+        # Code begins on a line of its own, as it stands in the file; of a long piece, the lines that were found.
+        return f"{memory.heading} {about}\n{self.passage or memory.content}"
 
 
 class Hits(Answer):
@@ -261,6 +271,8 @@ class Code(BaseModel):
     symbol: str | None = None
     language: str | None = None
     text: str
+    shown: str | None = None
+    """The lines that the text is, where it is not all of them."""
     score: float
     why: str
     warning: str | None = None
@@ -278,6 +290,7 @@ class Code(BaseModel):
             symbol=cited[0].symbol,
             language=cited[0].language,
             text=hit.hit.passage or hit.memory.content,
+            shown=_shown(cited[0], hit),
             score=round(hit.hit.score, 4),
             why=hit.hit.why,
             warning=hit.warning or None,
@@ -285,8 +298,9 @@ class Code(BaseModel):
 
     def __str__(self) -> str:
         symbol = f" {self.symbol}" if self.symbol else ""
+        shown = f" (lines {self.shown} of it)" if self.shown else ""
         warning = f"\nCAREFUL: {self.warning}" if self.warning else ""
-        return f"{self.path}:{self.start}-{self.stop}{symbol}{warning}\n{self.text}"
+        return f"{self.path}:{self.start}-{self.stop}{symbol}{shown}{warning}\n{self.text}"
 
 
 class CodeFound(Answer):
@@ -332,6 +346,15 @@ class Job(Answer):
             return f"Not kept: {self.reason}"
         cuts = "".join(f"\n- {cut}" for cut in self.cuts or ())
         return f"{self.outcome.capitalize()} with {self.files} files (id {self.id}){cuts}"
+
+
+def _shown(piece: Citation, hit: CodeHit) -> str | None:
+    """Which lines of the file a passage is; None when it is all of the piece, or is not of code."""
+    passage, content = hit.hit.passage, hit.memory.content
+    if passage is None or hit.memory.kind != CODE_KIND:
+        return None
+    first = piece.start + content.count("\n", 0, max(0, content.find(passage)))
+    return f"{first}-{first + passage.rstrip(chr(10)).count(chr(10))}"
 
 
 def _stretch(memory: Memory) -> str:

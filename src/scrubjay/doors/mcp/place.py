@@ -1,8 +1,9 @@
-"""Where the tools work unless a call says otherwise: as the server was started."""
+"""Where the tools work: where a call says, and else as the server was started."""
 
 from pathlib import Path
 
 from scrubjay.doors.here import HERE, project_of
+from scrubjay.errors import InvalidInput
 from scrubjay.model import Scope, Where
 
 
@@ -11,6 +12,18 @@ def defaults_of(given: Where, folder: Path) -> Where:
 
     Raises InvalidInput for a name that no place can have.
     """
-    where: Where = {**given, "project": project_of(folder)} if given.get("project") == HERE else given
+    where = named(given, folder)
     Scope(**where)
     return where
+
+
+def named(given: Where, folder: Path | None) -> Where:
+    """The same for a call. A caller somewhere else stands in no folder of ours: without one, `.` is InvalidInput."""
+    if given.get("project") != HERE:
+        return given
+    if folder is None:
+        raise InvalidInput(
+            f"project is {HERE!r}: over HTTP nobody knows which repository you are in. Give its name, the one that "
+            "`scrubjay workspace ingest` printed, or leave it out for the project that the server was started with"
+        )
+    return {**given, "project": project_of(folder)}

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import mcp_types as types
@@ -12,6 +13,7 @@ from pydantic import ValidationError
 from scrubjay import __version__
 from scrubjay.doors.mcp import greeting, offered
 from scrubjay.doors.mcp.faults import fault
+from scrubjay.doors.mcp.place import named
 from scrubjay.doors.mcp.schemas import schema_of
 from scrubjay.doors.mcp.tools import TOOLS, Caller, Tool
 from scrubjay.errors import NotFound, ScrubjayError
@@ -54,7 +56,8 @@ class Door:
         given = {name: value for name, value in (params.arguments or {}).items() if value is not None}
         try:
             told = tool.asks.model_validate(given)
-            caller = await self._caller(context, told.where(self._where), writes=not tool.reads)
+            where = named(told.where(self._where), Path.cwd() if self._shares_files else None)
+            caller = await self._caller(context, where, writes=not tool.reads)
             answer = await tool.run(caller, told)
         except ValidationError as error:
             return _refused("; ".join(map(fault, error.errors())))

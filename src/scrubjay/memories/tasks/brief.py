@@ -1,12 +1,14 @@
 """Brief: what is known about a task, written as Markdown that fits its token budget."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
+from uuid import UUID
 
 from scrubjay.model.patterns import PatternMatch, Prediction, Recommendation
 from scrubjay.model.similar import SimilarTask
 from scrubjay.ports import Tokens
+from scrubjay.read.likes import Alike
 
 CHANCES: Final = "Chances"
 WORKED: Final = "What worked"
@@ -55,12 +57,17 @@ def write_brief(
     patterns: Sequence[PatternMatch],
     budget: int,
     tokens: Tokens,
+    likes: Mapping[UUID, Alike] | None = None,
 ) -> Brief:
-    """Write as much as fits, what is worth most first. The whole text never counts more tokens than the budget."""
+    """Write as much as fits, what is worth most first. The whole text never counts more tokens than the budget.
+
+    `likes` says, by the memory of a similar task, for how many more it stands.
+    """
+    more = {memory_id: f"\n({alike})" for memory_id, alike in (likes or {}).items()}
     offered = [
         *([_Entry(section=CHANCES, line=_chances(prediction), item=prediction)] if prediction.has_basis else []),
         *(_Entry(section=_advice(one), line=one.text, item=one) for one in recommendations),
-        *(_Entry(section=SIMILAR, line=_past(one), shorter=_past_in_short(one), item=one) for one in similar),
+        *(_past_task(one, more.get(one.memory_id, "")) for one in similar),
         *(_Entry(section=PATTERNS, line=_pattern(one), item=one) for one in patterns),
     ]
     written: list[_Entry] = []
@@ -107,6 +114,10 @@ def _chances(prediction: Prediction) -> str:
 
 def _advice(recommendation: Recommendation) -> str:
     return WORKED if recommendation.advice == "do" else FAILED
+
+
+def _past_task(task: SimilarTask, more: str) -> _Entry:
+    return _Entry(section=SIMILAR, line=_past(task) + more, shorter=_past_in_short(task) + more, item=task)
 
 
 def _past(task: SimilarTask) -> str:

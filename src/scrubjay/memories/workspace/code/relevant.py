@@ -19,6 +19,7 @@ from scrubjay.model.tasks import TASK_KIND
 from scrubjay.model.words import STOP_WORDS, words_of
 from scrubjay.model.workspace import COMPLETION_KIND
 from scrubjay.read.recall import recall
+from scrubjay.read.supporting import Asked, sort_of
 
 PIECES: Final = 300
 OUTLINES: Final = 150
@@ -42,6 +43,12 @@ WEIGHTS: Final = {"text": 1.0, "title": 0.5, "outline": 0.25, "meaning": 0.5, "n
 """What each signal adds, in standard deviations of it, or for names and paths as it is.
 
 Measured on past tasks of five repositories, all but `meaning`, which is a guess: docs/decisions/0020-code-memory.md.
+"""
+
+SUPPORTING: Final = -1.0
+"""Added for a test, an example or a benchmark, where the task speaks of none: what is to be changed is the source.
+
+Measured on the 78 issues of xarray, whose releases hold their tests: R@10 .787 → .810, with past tasks .804 → .825.
 """
 
 ENOUGH: Final = 30
@@ -112,7 +119,9 @@ async def relevant_files(core: Core, description: str, *, limit: int, by_meaning
         looker.by_past(task),
     )
     present = await looker.present()
-    return RelevantFiles(files=tuple(_ranked(evidence, present, limit)), degraded=tuple(sorted(evidence.degraded)))
+    return RelevantFiles(
+        files=tuple(_ranked(task, evidence, present, limit)), degraded=tuple(sorted(evidence.degraded))
+    )
 
 
 class _Looker:
@@ -233,7 +242,7 @@ def touched(memory: Memory) -> list[str]:
     return [one for one in named if isinstance(one, str)]
 
 
-def _ranked(evidence: Evidence, present: set[str] | None, limit: int) -> Iterable[RelevantFile]:
+def _ranked(task: Task, evidence: Evidence, present: set[str] | None, limit: int) -> Iterable[RelevantFile]:
     paths = sorted(
         {path for found in evidence.signals.values() for path in found if present is None or path in present}
     )
@@ -246,6 +255,12 @@ def _ranked(evidence: Evidence, present: set[str] | None, limit: int) -> Iterabl
         for path, value in _scaled(signal, found, paths).items():
             parts[path][signal] = weight * value
             totals[path] += weight * value
+    # Of a long report, its first line: somewhere below there is a test or an example in nearly all of them.
+    asked = Asked(task.text.strip().partition("\n")[0]).sorts
+    for path in paths:
+        if (sort := sort_of(path)) and sort not in asked:
+            parts[path]["supporting"] = SUPPORTING
+            totals[path] += SUPPORTING
     best = sorted(paths, key=lambda path: (-totals[path], path))[:limit]
     for path in best:
         yield RelevantFile(
@@ -281,6 +296,8 @@ def _why(path: str, parts: Mapping[str, float], evidence: Evidence) -> str:
     if tasks := evidence.tasks.get(path):
         count = len(set(tasks))
         reasons.append(f"touched by {count} similar {'change' if count == 1 else 'changes'}")
+    if "supporting" in parts:
+        reasons.append(f"stands back: {sort_of(path)} code")
     return " · ".join(reasons)
 
 
