@@ -130,8 +130,9 @@ def mcp_page() -> str:
         "What `scrubjay mcp` offers to agents. [How to set it up](../howto/use-with-claude-code.md).",
         "",
         "Every tool also takes a place: `user`, `project`, `agent`, `session` and `workflow`. What is left out is as",
-        "the server was started, and `*` leaves a name open. A tool answers in words, and as structured content with a",
-        "schema. What goes wrong is an answer too, marked as an error: the field, the value and the remedy.",
+        "the server was started, and `*` leaves a name open. Over standard input and output, `.` as the project is the",
+        "repository that the server was started in. A tool answers in words, and as structured content with a schema.",
+        "What goes wrong is an answer too, marked as an error: the field, the value and the remedy.",
         "",
         "## Tools",
     ]
