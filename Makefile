@@ -104,8 +104,8 @@ bench-http: setup ## Measure the service under load, beside the library
 bench-speed: setup ## Measure speed beside other memories (DATA=folder with the data sets, SIZES=1000,10000)
 	$(BIN)/python benchmarks/speed/run.py $(if $(DATA),--data $(DATA)) $(if $(SIZES),--sizes $(SIZES))
 
-bench-race: setup ## Race two versions in turns (OLD=revision or folder, NEW=, PARTS=, SIZES=, ROUNDS=, DATA=)
-	$(BIN)/python benchmarks/race/run.py --old $(OLD) $(if $(NEW),--new $(NEW)) $(if $(PARTS),--parts $(PARTS)) \
+bench-race: setup ## Race two versions in turns (OLD=HEAD or another revision or folder, NEW=, PARTS=, SIZES=, ROUNDS=, DATA=)
+	$(BIN)/python benchmarks/race/run.py --old $(or $(OLD),HEAD) $(if $(NEW),--new $(NEW)) $(if $(PARTS),--parts $(PARTS)) \
 	    $(if $(SIZES),--sizes $(SIZES)) $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(DATA),--data $(DATA))
 
 model: setup ## Make the bundled embedding model again from its published weights

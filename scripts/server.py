@@ -149,6 +149,17 @@ class Server(ABC):
         self._launch()
         return self._wait_until_ready()
 
+    def start_again(self) -> None:
+        """Start it on the port it had, after it has ended. Raises ServerError when it does not come up."""
+        deadline = time.monotonic() + READY_SECONDS
+        self._launch()
+        # Whoever kept calling it may have been given that very port to call from, and has it for a moment.
+        while not self._wait_until_ready():
+            if time.monotonic() > deadline:
+                self._fail("did not start again")
+            time.sleep(0.1)
+            self._launch()
+
     def _launch(self) -> None:
         with (self.folder / "log").open("wb") as log:
             self._process = subprocess.Popen(

@@ -30,11 +30,6 @@ class Mortal(Redis):
         self._process.kill()
         self._process.wait()
 
-    def start_again(self):
-        """Start it on the same port, with nothing in it."""
-        self._launch()
-        assert self._wait_until_ready()
-
     def stop(self):
         if self._process is not None and self._process.poll() is None:
             self.send(signal.SIGCONT)

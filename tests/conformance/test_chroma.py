@@ -42,10 +42,6 @@ class OwnChroma(Chroma):
         self._process.kill()
         self._process.wait()
 
-    def start_again(self):
-        self._launch()
-        assert self._wait_until_ready()
-
 
 @pytest.fixture
 def mortal():

@@ -55,10 +55,6 @@ class OwnQdrant(Qdrant):
         self._process.kill()
         self._process.wait()
 
-    def start_again(self):
-        self._launch()
-        assert self._wait_until_ready()
-
 
 @contextmanager
 def running(**options):

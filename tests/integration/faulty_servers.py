@@ -25,8 +25,7 @@ class Faulty:
     def rise(self):
         """Start it again, where it was. On the main thread: it ends with the thread that starts it."""
         if self._process is None:
-            self._launch()
-            assert self._wait_until_ready()
+            self.start_again()
 
     def freeze(self):
         """Stop it in its tracks: connections stay open, and nobody answers."""

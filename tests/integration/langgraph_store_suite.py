@@ -162,6 +162,13 @@ async def test_namespaces_are_listed(store):
     assert await store.alist_namespaces(prefix=("no",)) == []
 
 
+async def test_what_others_keep_under_such_keys_is_no_namespace(store, jay):
+    await store.aput(("a",), "k", {"text": "tea"})
+    await jay.remember("Told by hand", kind="item", key="item:1")
+    await jay.remember("Told by hand, too", kind="item", key="item:2", data={"store": "round the corner"})
+    assert await store.alist_namespaces() == [("a",)]
+
+
 @everywhere
 async def test_items_live_for_a_while_after_they_were_last_used(jay, clock):
     store = ScrubjayStore(jay, ttl={"default_ttl": 10, "refresh_on_read": True})

@@ -235,7 +235,7 @@ async def test_what_another_process_stores_while_the_engine_is_emptied_is_stored
     jay, other = await beside.open(model := CountingEmbedder()), await beside.open()
     ids = {one.memory.id for one in await jay.remember_many(TEXTS)}
     marking, counting = (Halting(jay.parts.stores.records, verb) for verb in ("mark", "backlog"))
-    other.parts.index._records, jay.parts.index._records = marking, counting
+    other.parts.index._together._records, jay.parts.index._records = marking, counting
     # The other one gives the engine all that is doubted, and marks it after the engine was emptied and looked at.
     drop, filling = beside.engine.drop, []
 

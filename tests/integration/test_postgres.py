@@ -38,8 +38,7 @@ class Restartable(Postgres):
         process.wait(60)
 
     def resume(self):
-        self._launch()
-        assert self._wait_until_ready()
+        self.start_again()
 
 
 @pytest.fixture

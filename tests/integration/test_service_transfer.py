@@ -201,6 +201,31 @@ async def test_a_newer_export_brings_a_store_up_to_date(setup, new_setup):
     assert (await there.get(told.replaced)).content == "Lives in Graz"
 
 
+@pytest.mark.parametrize("at", [2, 1_200], ids=["told before", "told after"])
+async def test_what_is_replaced_while_an_export_is_made_has_one_value_in_it(setup, new_setup, at):
+    jay = await setup.open()
+    told = ["Tabs", *(f"fact {number}" for number in range(1_500))]
+    items = [{"content": one, "key": "indent"} if one == "Tabs" else {"content": one} for one in told]
+    noted = (await jay.remember_many([*items[1:at], items[0], *items[at:], {"content": "The port is 80"}]))[-1]
+    lines = []
+
+    async for line in jay.export():
+        lines.append(line)
+        if len(lines) == 1_000:
+            await jay.remember("Spaces", key="indent")
+            await jay.update(noted.id, content="The port is 8080")
+    elsewhere = await new_setup(setup.name).open()
+
+    new, _ = await elsewhere.import_lines(lines)
+
+    assert new == len(told) + 3
+    assert await elsewhere.import_lines(lines) == (0, len(lines) - 1)
+    versions = await elsewhere.history(key="indent")
+    assert [(one.content, one.superseded_at is None) for one in versions] == [("Tabs", False), ("Spaces", True)]
+    assert await elsewhere.count() == len(told) + 1
+    assert (await elsewhere.recall("The port is", mode="words", limit=1))[0].memory.content == "The port is 8080"
+
+
 async def test_what_an_import_closes_is_announced(setup, new_setup):
     here = await setup.open()
     there = await new_setup(setup.name).open()
@@ -216,6 +241,11 @@ async def test_what_an_import_closes_is_announced(setup, new_setup):
         ("memory.stored", [str(new.id)]),
         ("memory.forgotten", [str(gone.id)]),
     ]
+    last = await here.remember("Both", key="k")
+    before = await there.missed("memory.*", after="")
+    await there.import_lines([line for line in await exported(here) if f'"id":"{last.id}"' not in line])
+    said = [(one.name, one.data["ids"]) for one in await there.missed("memory.*", after=before[-1].id)]
+    assert ("memory.forgotten", [str(new.id)]) in said, "nobody speaks for what replaced it elsewhere"
 
 
 async def test_a_key_that_was_replaced_on_both_sides_is_refused_by_name(setup, new_setup):

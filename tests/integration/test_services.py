@@ -2,9 +2,11 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -106,6 +108,20 @@ def test_a_running_server_is_used_instead(monkeypatch):
     monkeypatch.setenv("SCRUBJAY_TEST_REDIS", "redis://elsewhere:1")
     with services.Services() as running:
         assert running.url("redis") == "redis://elsewhere:1"
+
+
+def test_a_server_starts_again_once_its_port_is_free():
+    server = services.Redis()
+    server.start()
+    try:
+        server._process.kill()
+        server._process.wait()
+        with socket.create_server(("127.0.0.1", server.port)) as other:
+            threading.Timer(0.5, other.close).start()
+            server.start_again()
+        assert redis.Redis(port=server.port).ping()
+    finally:
+        server.stop()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")

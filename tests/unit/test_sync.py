@@ -130,7 +130,10 @@ def test_many_threads_at_once(jay):
 async def test_inside_a_running_event_loop(jay):
     jay.remember("told inside a loop")
     assert jay.count() == 1
+    assert len(list(jay.export())) == 2
     assert await asyncio.to_thread(jay.count) == 1
+    jay.agents.create("gardener")
+    assert [one.what for one in jay.agents.replay("gardener")] == ["created"]
 
 
 def test_an_export_is_made_line_by_line(jay):

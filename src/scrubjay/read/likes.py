@@ -1,9 +1,10 @@
 """Likes: of tasks that were nearly the same, one stands for all, and says how many there were and how they ended."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final, NamedTuple, TypeVar
 
-from scrubjay.model import Memory, Trust
+from scrubjay.model import Memory, Scope, Trust
 from scrubjay.model.tasks import TASK_KIND
 from scrubjay.model.words import words_of
 
@@ -26,6 +27,8 @@ class Done(NamedTuple):
     asked: str
     """What was to be done."""
     success: bool
+    place: Scope
+    """Where its id counts: another project or agent may count from 1 as well. Not which session it was done in."""
     foreign: bool = False
     """Whether a stranger told of it, who stands for nobody else."""
 
@@ -47,7 +50,7 @@ def done_in(memory: Memory) -> Done | None:
     if memory.kind != TASK_KIND or not isinstance(name, str) or not isinstance(success, bool):
         return None
     told = asked if isinstance(asked, str) and asked.strip() else memory.content
-    return Done(name, told, success, memory.trust is Trust.FOREIGN)
+    return Done(name, told, success, replace(memory.scope, session=None), memory.trust is Trust.FOREIGN)
 
 
 def gathered(
@@ -102,9 +105,9 @@ def _are_alike(one: _Compared, other: _Compared, *, by_outcome: bool) -> bool:
     """
     if one.done.foreign != other.done.foreign or (by_outcome and one.done.success != other.done.success):
         return False
-    if one.done.task_id == other.done.task_id:
+    if (one.done.task_id, one.done.place) == (other.done.task_id, other.done.place):
         return True
     if one.first != other.first or one.words & _TURNING != other.words & _TURNING:
         return False
     common = len(one.words & other.words)
-    return common >= ALIKE * (len(one.words) + len(other.words) - common)
+    return common > 0 and common >= ALIKE * (len(one.words) + len(other.words) - common)

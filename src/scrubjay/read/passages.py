@@ -20,8 +20,9 @@ def part_of(memory: Memory, start: int, stop: int | None) -> tuple[int, int] | N
     """
     content = memory.content
     if stop is not None and memory.kind == CODE_KIND:
-        start, stop = content.rfind("\n", 0, max(0, start)) + 1, content.find("\n", max(0, stop - 1))
-        stop = len(content) if stop < 0 else stop
+        start, end = content.rfind("\n", 0, max(0, start)) + 1, content.find("\n", max(0, stop - 1))
+        # Behind the last line are only ends of lines: nothing is left out.
+        stop = end if content[end:].strip("\r\n") and end >= 0 else len(content)
     if stop is None or (start <= 0 and stop >= len(content)):
         return None
     return start, stop

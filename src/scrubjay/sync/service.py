@@ -1,7 +1,7 @@
 """Scrubjay without `await`. Forwards only: nothing has a second body."""
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Self, Unpack
@@ -72,7 +72,12 @@ class SyncScrubjay(Blocking[Scrubjay]):
 
     def export(self, **narrow: Unpack[Narrow]) -> Iterator[str]:
         """Stream the memories inside the scope as lines of JSON, every version unless narrowed."""
-        lines = self._verbs.export(**narrow)
+
+        async def begun() -> AsyncIterator[str]:
+            return self._verbs.export(**narrow)
+
+        # On the memory's own loop: here, another one may be running.
+        lines = self._loop.run(begun)
         while (line := self._loop.run(lambda: anext(lines, None))) is not None:
             yield line
 

@@ -356,8 +356,7 @@ class Index:
         stored -= {memory.id for memory in doubted} - await self._renewed(generation, doubted)
         lacking = [memory for memory in waiting if memory.id not in stored]
         await self._store(generation, embedder, await lend(self._vectors, generation, lacking))
-        if purged := (await self._records.mark([memory.id for memory in waiting], generation)).missing:
-            await self._vectors.remove(purged)
+        await self._together.mark(generation, {memory.id: memory.superseded_at is None for memory in waiting})
 
     async def _renewed(self, generation: int, doubted: Sequence[Memory]) -> set[UUID]:
         """Bring what a search filters by up to date; the vectors themselves hold, since a new text is a new memory."""

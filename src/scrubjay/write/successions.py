@@ -38,13 +38,22 @@ class Successions:
         found: dict[UUID, None] = {}
         for memory in arriving:
             if memory.superseded_at is None:
-                for mark in (memory.id, *_slots(memory)):
-                    found |= dict.fromkeys(self._marks.pop(mark, ()))
+                found |= dict.fromkeys(self._replaced_by(memory))
             elif memory.id in self._marks:
                 self._pass_on(self._marks.pop(memory.id), memory.superseded_by, found)
         if len(self._waiting) > MOST:
             return self.rest()
         return [self._let_go(one) for one in found if one in self._waiting]
+
+    def _replaced_by(self, memory: Memory) -> list[UUID]:
+        """Those in whose place it comes. The others that have its key or its words wait on."""
+        replaced: list[UUID] = []
+        for mark in (memory.id, *_slots(memory)):
+            waiting = [one for one in self._marks.pop(mark, ()) if one in self._waiting]
+            replaced += [one for one in waiting if _takes_the_place(memory, self._waiting[one])]
+            if left := [one for one in waiting if one not in replaced]:
+                self._marks[mark] = left
+        return replaced
 
     def _pass_on(self, waiting: list[UUID], to: UUID | None, found: dict[UUID, None]) -> None:
         """What they wait for was replaced in its turn: they wait on. If it was forgotten, there is nothing to come."""
@@ -66,6 +75,13 @@ class Successions:
         self._waiting.clear()
         self._marks.clear()
         return left
+
+
+def _takes_the_place(new: Memory, old: Memory) -> bool:
+    """Whether something holds from then on. Of a key, what holds after one that has ended is a row of its own."""
+    if new.valid_to is None or old.valid_to is not None:
+        return True
+    return old.key is None and old.superseded_by == new.id
 
 
 def _awaited(closed: Memory) -> Iterator[_Mark]:

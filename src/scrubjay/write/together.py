@@ -4,9 +4,10 @@ A write to an engine on a server, to its mirror and to the marks takes much the 
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
+from uuid import UUID
 
 from scrubjay.errors import InvalidInput, Unavailable
 from scrubjay.ports import Entry, Records, Stores, Vectors
@@ -70,11 +71,14 @@ class Together:
 
     async def _store(self, generation: int, entries: Sequence[Entry]) -> None:
         await self._vectors.upsert(generation, entries)
-        marked = await self._records.mark([entry.id for entry in entries], generation)
+        await self.mark(generation, {entry.id: entry.live for entry in entries})
+
+    async def mark(self, generation: int, live: Mapping[UUID, bool]) -> None:
+        """Mark these as indexed: each with whether it was believed when that was begun."""
+        marked = await self._records.mark(list(live), generation)
         # What was purged while it was being embedded must not come back as a vector.
         if marked.missing:
             await self._vectors.remove(marked.missing)
         # Whoever closed one meanwhile retired it before it had vectors, and these would count as live for good.
-        live = {entry.id for entry in entries if entry.live}
-        if late := [one for one in marked.closed if one in live]:
+        if late := [one for one in marked.closed if live[one]]:
             await self._vectors.retire(late)

@@ -24,11 +24,26 @@ _TEXTS: Final = ("content", "key", "data", "source", "author", "reason", "closed
 
 
 async def export_lines(filter: Filter, *, records: Records, now: datetime) -> AsyncIterator[str]:
-    """The memories that match, oldest first, after a line that names the format. No line ends in a newline."""
+    """The memories that match, oldest first, after a line that names the format. No line ends in a newline.
+
+    Others may write meanwhile. What is replaced then may have been told as it was; so it is told again, closed, before
+    what took its place.
+    """
     yield _line(header())
+    newest = await records.find(filter, now=now, limit=1, order="newest")
+    is_later = not newest
     async for batch in records.scan(filter, now=now):
         for memory in batch:
+            for replaced in await _replaced_by(memory, records) if is_later else ():
+                yield _line(to_json(replaced))
             yield _line(to_json(memory))
+            is_later = is_later or memory.id == newest[0].id
+
+
+async def _replaced_by(memory: Memory, records: Records) -> list[Memory]:
+    """What this one took the place of."""
+    versions = await records.versions(memory.scope, id=memory.id)
+    return [version for version in versions if version.superseded_by == memory.id]
 
 
 async def import_lines(
@@ -78,6 +93,7 @@ class _Importing:
 
     async def take(self, batch: Sequence[Memory]) -> int:
         """Store this batch, and close what it or an earlier one replaces; return how many were new."""
+        batch = _each_once(batch)
         before = {one.id: one for one in await self.records.get(self.tenant, [memory.id for memory in batch])}
         closing = {
             memory.id: memory
@@ -111,14 +127,28 @@ class _Importing:
         await self.index.retire(closed)
         await self.index.renew([memory for memory in changed if memory.superseded_at is None])
         now = self.clock()
-        # What was replaced is spoken of by what replaced it, as after every write.
         await self.events.publish(
             [
                 *imported([memory for memory in stored if memory.id not in known], now),
-                *forgotten([memory for memory in closed if memory.superseded_by is None], now),
+                *forgotten(await self._without_heirs(closed), now),
             ]
         )
         return loaded
+
+    async def _without_heirs(self, closed: Sequence[Memory]) -> list[Memory]:
+        """Those that nothing here replaced. The others are spoken of by what did, as after every write."""
+        named = [memory.superseded_by for memory in closed if memory.superseded_by is not None]
+        heirs = {memory.id for memory in await self.records.get(self.tenant, named)} if named else set()
+        return [memory for memory in closed if memory.superseded_by not in heirs]
+
+
+def _each_once(batch: Sequence[Memory]) -> list[Memory]:
+    """The same with every memory once, closed if any line of it says so: what was replaced meanwhile is told twice."""
+    once: dict[UUID, Memory] = {}
+    for memory in batch:
+        known = once.setdefault(memory.id, memory)
+        once[memory.id] = known.closed_as(memory) or known
+    return list(once.values())
 
 
 def _line(value: object) -> str:

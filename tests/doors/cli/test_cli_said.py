@@ -6,7 +6,7 @@ import logging
 import pytest
 import structlog
 
-from scrubjay.doors.cli.place import log_to_standard_error
+from scrubjay.doors.cli.place import Place, log_to_standard_error
 from scrubjay.doors.http.logs import log_as_json
 from scrubjay.errors import StoreUnavailable
 from scrubjay.logs import logger
@@ -82,3 +82,11 @@ def test_a_command_without_its_database_prints_one_line(run, monkeypatch):
     monkeypatch.setenv("SCRUBJAY_RECORDS", "postgresql://nobody@127.0.0.1:1/none")
     [line] = run("list", code=1).err.splitlines()
     assert line.startswith("error: postgresql://nobody@127.0.0.1:1/none cannot be used")
+
+
+def test_a_command_that_goes_on_says_at_once_that_a_store_is_down(capsys, tmp_path):
+    for lasts, lines in ((True, 1), (False, 0)):
+        with Place(home=tmp_path, tenant=None).opened(lasts=lasts):
+            logger("breaker").warning("store is down", store="qdrant://there", error="away")
+            assert len(capsys.readouterr().err.splitlines()) == lines
+        assert len(capsys.readouterr().err.splitlines()) == 1 - lines

@@ -88,6 +88,7 @@ def test_many_citations_are_listed_up_to_a_limit(run, shop):
     assert "and 5 more; of all 25, 24 are fresh. --limit shows more" in shown.err
     everything = run("workspace", "check", cited_by, "--limit", "30")
     assert (len(everything.rows), "more" in everything.err) == (25, False)
+    assert len(run("workspace", "check", cited_by, "--json").json) == 25
     few = run("workspace", "check", cited_by, "-n", "2", "--json")
     assert ([one["state"] for one in few.json], "and 23 more" in few.err) == (["orphaned", "fresh"], True)
     assert "and 20 more: They belong together" in run("context", "what belongs together").out

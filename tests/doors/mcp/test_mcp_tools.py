@@ -334,6 +334,18 @@ async def test_a_call_may_say_here_for_the_repository_that_the_server_stands_in(
         assert "Give its name" in why
 
 
+async def test_tools_outlive_the_folder_that_the_server_was_started_in(tmp_path, monkeypatch):
+    """A working tree that an agent is done with is removed, and the server goes on."""
+    folder = tmp_path / "worktree"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    async with serving(tmp_path / "home") as (client, _):
+        folder.rmdir()
+        await call(client, "remember", content="The paint dries slowly")
+        assert "dries slowly" in (await call(client, "recall", query="paint"))[0]
+        assert "No such file" in await refusal(client, "recall", query="paint", project=".")
+
+
 def test_the_schemas_are_those_of_the_models():
     """What is left out of a schema says nothing: everything that it admits is admitted, and null may stand for it."""
     for tool in TOOLS.values():

@@ -1,7 +1,7 @@
 """Tenants are loaded on few threads, and where there is none to be had, that is an error with a remedy."""
 
 import asyncio
-from threading import Lock
+from threading import Event, Lock
 
 import pytest
 
@@ -37,13 +37,16 @@ async def searched(engine, tenant):
 
 
 async def test_few_tenants_are_loaded_at_a_time(database, monkeypatch):
-    engine, lock, counts = EmbeddedVectors(database), Lock(), [0, 0]
+    engine, lock, crowded, counts = EmbeddedVectors(database), Lock(), Event(), [0, 0]
     whole = unloaded.loaded
 
     def watched(*given):
         with lock:
             counts[0] += 1
             counts[1] = max(counts)
+            if counts[0] > unloaded.LOADED_AT_ONCE:
+                crowded.set()
+        crowded.wait(0.05)  # One too many has the time to come along.
         try:
             return whole(*given)
         finally:
@@ -54,6 +57,28 @@ async def test_few_tenants_are_loaded_at_a_time(database, monkeypatch):
     found = await asyncio.gather(*(searched(engine, tenant) for tenant in TENANTS))
     assert [len(matches) for matches in found] == [5] * len(TENANTS)
     assert 1 <= counts[1] <= unloaded.LOADED_AT_ONCE
+    await engine.shut()
+
+
+async def test_a_small_tenant_does_not_wait_for_large_ones(database, monkeypatch):
+    monkeypatch.setattr(embedded.signs, "MANY", 40)
+    engine, may_end, whole = EmbeddedVectors(database), Event(), unloaded.loaded
+    await engine.upsert(1, entries_of(directions(20), scope=a_scope(tenant="small")))
+
+    def held(read, partition, *given):
+        if partition.is_large:
+            may_end.wait(60)
+        return whole(read, partition, *given)
+
+    monkeypatch.setattr(unloaded, "loaded", held)
+    large = [asyncio.create_task(searched(engine, tenant)) for tenant in TENANTS]
+    waiting = engine._loader._waiting
+    while len(waiting) < len(TENANTS) - unloaded.LOADED_AT_ONCE:  # noqa: ASYNC110 -- a thread fills it, and tells nobody
+        await asyncio.sleep(0)
+    assert len(await asyncio.wait_for(searched(engine, "small"), 30)) == 5
+    assert not any(task.done() for task in large)
+    may_end.set()
+    assert [len(matches) for matches in await asyncio.gather(*large)] == [5] * len(TENANTS)
     await engine.shut()
 
 

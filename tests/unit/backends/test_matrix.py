@@ -301,13 +301,12 @@ def test_few_rows_that_score_alike_come_in_the_order_of_their_ids():
     assert ids_of(nearest(a_matrix(rows, dimensions=2), [1, 0], 3)) == [UUID(int=number) for number in (1, 3, 5)]
 
 
-def test_rows_that_are_asked_for_again_are_widened_once():
-    matrix = a_matrix([a_row(vector) for vector in np.eye(16)], dimensions=16)
-    sizes = []
+def test_rows_that_are_asked_for_again_are_widened_once(monkeypatch):
+    matrix, made, told = a_matrix([a_row(vector) for vector in np.eye(16)], dimensions=16), [], Matrix._told
+    monkeypatch.setattr(Matrix, "_told", lambda self, slots: made.append(len(slots)) or told(self, slots))
     for _ in range(3):
         nearest(matrix, np.ones(16), 5)
-        sizes.append(matrix.size)
-    assert sizes[0] == sizes[1] == sizes[2]
+    assert made == [16]
 
 
 def test_of_rows_that_are_asked_for_again_only_some_are_held():

@@ -11,7 +11,7 @@ from scrubjay.model.tasks import Execution
 from scrubjay.read.assemble import assemble
 from scrubjay.read.fuse import Candidate
 from scrubjay.read.headings import HEADINGS, OUTSIDE
-from scrubjay.read.passages import SHORT
+from scrubjay.read.passages import SHORT, part_of
 from scrubjay.read.rerank import PARTS, Ranked
 from scrubjay.testing.values import HOUR, NOW, a_memory, a_scope
 
@@ -241,6 +241,7 @@ def test_one_task_stands_for_its_likes():
         ),
         ("Ship the cart with the new prices to all shops", "Ship the cart not with the new prices to all shops"),
         ("Fix issue 12", "Fix issue 13"),
+        ("🚀", "🔥"),
     ],
 )
 def test_a_task_does_not_stand_for_another_one(one, other):
@@ -252,6 +253,16 @@ def test_a_stranger_s_task_stands_for_nobody_else_s():
     asked = "Release the shop: build, tag, upload and tell the team"
     page = a_page(ranked=[found(a_task("T-1", asked, trust=Trust.FOREIGN)), found(a_task("T-2", asked))])
     assert "T-2 succeeded" in page.text
+
+
+def test_tasks_of_two_places_that_have_one_id_are_two():
+    """Whoever counts tasks from 1 does so in each project. Sessions come and go: what has its id there is one task."""
+    shop = a_task("1", "Log in again", scope=a_scope(project="shop"))
+    sea = a_task("1", "Paint the boat", scope=a_scope(project="sea"))
+    later = a_task("1", "Try the token", attempt=2, scope=a_scope(project="shop", session="tuesday"))
+    page = a_page(ranked=[found(shop), found(sea), found(later)])
+    assert contents(page.items) == [shop.content, sea.content]
+    assert page.text.count("(and 1 more like it)") == 1
 
 
 def test_a_task_of_a_narrower_scope_overrides_before_one_stands_for_its_likes():
@@ -275,6 +286,12 @@ def test_code_found_in_its_middle_is_shown_in_whole_lines():
     lines = ["    …", *(f"    step_{number} = read(path, {number})" for number in (7, 8, 9)), "    …"]
     assert a_page(ranked=[part]).text.splitlines()[1:] == ["- app.py:1-42:", *(f"  {line}" for line in lines)]
     assert "\n".join(lines) in a_page(ranked=[part], as_="xml").text
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+def test_code_that_was_found_whole_is_no_part_however_it_ends(end):
+    whole = a_memory("def load():\n    return 1" + end, kind="code")
+    assert part_of(whole, 0, len(whole.content)) is None
 
 
 def test_what_does_not_fit_at_the_beginning_stands_behind_the_answers():

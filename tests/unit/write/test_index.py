@@ -10,7 +10,7 @@ from scrubjay.backends.memory import MemoryStore, MemoryVectors
 from scrubjay.backends.memory.blobs import MemoryBlobs
 from scrubjay.errors import EmbedderUnavailable, Misconfigured, StoreUnavailable
 from scrubjay.model import Filter
-from scrubjay.ports import Stores
+from scrubjay.ports import UNSURE, Stores
 from scrubjay.testing import NOW, Ticking, ToyEmbedder, a_memory, a_scope, some_memories
 from scrubjay.testing.values import told
 from scrubjay.write.index import Index
@@ -168,3 +168,25 @@ async def test_a_store_that_is_down_is_no_reason_to_fail(stores):
     assert not await index.retire(memories)
     assert not await index.renew(memories)
     assert await marks(stores) == [None, None]
+
+
+async def test_what_is_closed_while_it_is_looked_over_is_not_live(stores):
+    class Closing:
+        """Records in which somebody else closes everything right after it was read."""
+
+        def __getattr__(self, verb):
+            return getattr(stores.records, verb)
+
+        async def pending(self, generation, *, limit):
+            found = await stores.records.pending(generation, limit=limit)
+            ids = [memory.id for memory in found]
+            await stores.records.close(a_scope(), ids, at=NOW, because="asked to")
+            await stores.vectors.retire(ids)
+            return found
+
+    [memory] = await told(stores.records, a_memory("Deploys happen on Friday"))
+    await index_of(stores).add([memory])
+    await stores.records.mark([memory.id], UNSURE)
+    assert await index_of(replace(stores, records=Closing())).drain() == 1
+    [entry] = await stores.vectors.entries(1, [memory.id])
+    assert not entry.live

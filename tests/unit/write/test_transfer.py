@@ -16,8 +16,11 @@ from scrubjay.testing import NOW, Ticking, ToyEmbedder, a_memory, some_memories
 from scrubjay.testing.values import DAY, HOUR
 from scrubjay.write import successions, transfer
 from scrubjay.write.index import Index
+from scrubjay.write.reconcile import reconcile
 from scrubjay.write.redact import SecretRedactor
 from scrubjay.write.transfer import export_lines, import_lines
+
+EVERYTHING = Filter(scope=Scope(), reach="holds", history=True)
 
 
 @pytest.fixture(autouse=True)
@@ -177,3 +180,33 @@ async def test_not_more_than_so_many_wait_at_a_time(stores, monkeypatch):
     found = await stores.records.find(Filter(scope=Scope()), now=NOW + DAY, limit=99, order="oldest")
     assert [one.content for one in found] == [new.content for _, new in pairs]
     assert await imported(stores, newer) == (0, 18)
+
+
+async def a_history(*told):
+    """The rows of a key that was told these, an hour apart: what each left of the one before it among them."""
+    store = MemoryStore()
+    for place, memory in enumerate(told):
+        await store.write([replace(memory, scope=Scope(), key="k", created_at=NOW + place * HOUR)], reconcile)
+    return [one async for batch in store.scan(EVERYTHING, now=NOW) for one in batch]
+
+
+@pytest.mark.parametrize("apart", [0, 1, 2, 3])
+@pytest.mark.parametrize(
+    "since",
+    [
+        [a_memory("Wien", valid_from=NOW + HOUR), a_memory("Graz", valid_from=NOW + 2 * HOUR)],
+        [a_memory("Oslo", valid_from=NOW + HOUR, valid_to=NOW + 2 * HOUR)],
+    ],
+    ids=["replaced twice", "another for an hour"],
+)
+async def test_what_has_ended_leaves_the_key_a_value_between_batches(stores, since, apart):
+    first, *_ = old = await a_history(a_memory("Rome"))
+    closed, *rest = newer = await a_history(first, *since)
+    await imported(stores, lines_of(old))
+    watched = Watched(stores.records)
+    spread = [one for row in rest for one in (*fillers(apart, str(row.id)), row)]
+    await imported(replace(stores, records=watched), lines_of([closed, *spread]))
+    assert [len(believed) for believed in watched.seen] == [1] * len(watched.seen)
+    assert {one.id: one for one in await stores.records.versions(Scope(), key="k")} == {
+        one.id: replace(one, generation=1) for one in newer
+    }

@@ -80,11 +80,13 @@ class MemoryStore(MemoryGenerations):
 
     async def scan(self, filter: Filter, *, now: datetime, batch: int = 500) -> AsyncIterator[list[Memory]]:
         """Stream every matching memory, oldest first, a batch at a time. What is purged meanwhile is left out."""
-        ids = [memory.id for memory in self._memories.values() if filter.matches(memory, now)]
-        for start in range(0, len(ids), batch):
-            memories = [one for one in self._named(ids[start : start + batch]) if filter.matches(one, now)]
-            if memories:
-                yield memories
+        seen: set[UUID] = set()
+        # Again, for what was stored meanwhile.
+        while ids := [one.id for one in self._memories.values() if one.id not in seen and filter.matches(one, now)]:
+            seen.update(ids)
+            for start in range(0, len(ids), batch):
+                if found := [one for one in self._named(ids[start : start + batch]) if filter.matches(one, now)]:
+                    yield found
 
     async def among(self, filter: Filter, *, now: datetime, limit: int) -> list[UUID] | None:
         """Return the ids of all matching memories, newest first, or None when there are more than the limit."""

@@ -46,7 +46,10 @@ ATTEMPTS: Final = 3
 """How often kept signs are asked for one search, and for how many times as many rows each time."""
 
 LOADED_AT_ONCE: Final = 2
-"""Tenants that are loaded at a time. Each takes a processor, and the others are loaded none the sooner for company."""
+"""Tenants that are loaded at a time. Each takes a processor, and the others are loaded none the sooner for company.
+
+One of them may be large: those that take a moment do not wait for several that take many seconds.
+"""
 
 Feed = Iterator[Sequence[Any]]
 Task: TypeAlias = tuple[Partition, int, "Future[None]"]
@@ -124,6 +127,7 @@ class Loader:
         self._lock = Lock()
         self._waiting: deque[Task] = deque()
         self._threads = 0
+        self._large: Task | None = None
 
     def start(self, partition: Partition, dimensions: int) -> "Future[None]":
         """Begin to load this partition, if nobody does; returns what is done when it is. The caller holds its lock.
@@ -154,13 +158,23 @@ class Loader:
             self._waiting.append(task)
 
     def _work(self) -> None:
-        while (task := self._next()) is not None:
+        task = self._next(None)
+        while task is not None:
             self._load(*task)
+            task = self._next(task)
 
-    def _next(self) -> Task | None:
+    def _next(self, done: Task | None) -> Task | None:
+        """What to load now that this is done: the first that waits, and of large ones one at a time."""
         with self._lock:
-            if self._waiting:
-                return self._waiting.popleft()
+            if done is self._large:
+                self._large = None
+            for task in self._waiting:
+                is_large = bool(task[0].is_large)
+                if not is_large or self._large is None:
+                    self._waiting.remove(task)
+                    self._large = task if is_large else self._large
+                    return task
+            # What still waits is large, and left to the thread that loads a large one.
             self._threads -= 1
             return None
 

@@ -3,7 +3,7 @@
 import logging
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -69,13 +69,13 @@ class House(Options):
         return read_settings(**self.given, background=False, **given)
 
     @contextmanager
-    def opened(self) -> Iterator["SyncScrubjay"]:
-        """Open the store, and close it whatever happens."""
+    def opened(self, *, lasts: bool = False) -> Iterator["SyncScrubjay"]:
+        """Open the store, and close it whatever happens. A command that `lasts` goes on until somebody ends it."""
         from scrubjay import wiring  # noqa: PLC0415 -- loads the database and the model's library; --help needs none
 
         said = log_to_standard_error()
         given: dict[str, Any] = {**self.given, "background": False}
-        with said.once(), wiring.open(**given) as jay:
+        with nullcontext() if lasts else said.once(), wiring.open(**given) as jay:
             yield jay
 
 
@@ -136,9 +136,9 @@ class _Lines(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write it, or hold it back."""
-        fields = _fields(record)
-        if self._held is not None and fields.get("event") == _DOWN:
-            self._held.append(record)
+        fields, held = _fields(record), self._held
+        if held is not None and fields.get("event") == _DOWN:
+            held.append(record)
             return
         said = f"{record.levelname.lower()}: {fields.pop('event', '')}"
         about = ", ".join(f"{name} {value}" for name, value in fields.items())

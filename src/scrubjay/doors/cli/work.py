@@ -44,7 +44,7 @@ def consolidate(
 ) -> None:
     """Turn sessions into knowledge and keep the memory tidy, inside a scope."""
     asked = cast("list[Step] | None", steps or None)
-    with here.opened() as jay:
+    with here.opened(lasts=not once) as jay:
         done = jay.consolidate(steps=asked, dry_run=dry_run, **here.where)
         _show(done, json=json)
         if not once:

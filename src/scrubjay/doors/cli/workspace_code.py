@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scrubjay.sync import SyncScrubjay
 
 _SHOWN = 20
-"""Redacted secrets that are listed one by one; --json has all of them."""
+"""Redacted secrets and citations that are listed one by one; --json has all of them."""
 
 _NOTHING = "nothing fits in {}: read the repository in with `scrubjay workspace ingest FOLDER`, or ask more widely"
 
@@ -44,7 +44,7 @@ def ingest(
     """Read a repository: functions, classes, sections and commits. Again, it touches only what changed."""
     if watch and since is not None:
         raise typer.BadParameter("--watch reads all of it first: leave out --since")
-    with here.opened() as jay:
+    with here.opened(lasts=watch) as jay:
         if watch:
             _watch(jay, path, history, here, json=json)
             return
@@ -189,13 +189,17 @@ def cite(
 def check(
     here: Place,
     id: Annotated[str, typer.Argument(help="The memory whose citations to check.")],
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this many, what changed first.")] = 20,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "-n", min=1, help=f"At most this many, what changed first: {_SHOWN}, all with --json."),
+    ] = None,
     json: AsJson = False,
 ) -> None:
     """Compare the code that a memory cites with the working tree: what is gone first, then what has changed."""
     with here.opened() as jay:
         found = jay.workspace.check(id, **here.where)
-    shown = sorted(found, key=lambda one: _WORST_FIRST.index(one.state))[:limit]
+    most = limit or (len(found) if json else _SHOWN)
+    shown = sorted(found, key=lambda one: _WORST_FIRST.index(one.state))[:most]
     if json:
         write_json([_checked(one) for one in shown])
     else:
@@ -203,9 +207,9 @@ def check(
         write_table(("state", "cited", "now"), rows)
     if not found:
         note("it cites no code, or the repository is not on this machine")
-    if len(found) > limit:
+    if len(found) > most:
         fresh = sum(1 for one in found if one.state == "fresh")
-        note(f"and {len(found) - limit:,} more; of all {len(found):,}, {fresh:,} are fresh. --limit shows more")
+        note(f"and {len(found) - most:,} more; of all {len(found):,}, {fresh:,} are fresh. --limit shows more")
 
 
 def _now(one: CheckedCitation) -> str:

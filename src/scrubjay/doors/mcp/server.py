@@ -56,7 +56,7 @@ class Door:
         given = {name: value for name, value in (params.arguments or {}).items() if value is not None}
         try:
             told = tool.asks.model_validate(given)
-            where = named(told.where(self._where), Path.cwd() if self._shares_files else None)
+            where = named(told.where(self._where), Path() if self._shares_files else None)
             caller = await self._caller(context, where, writes=not tool.reads)
             answer = await tool.run(caller, told)
         except ValidationError as error:

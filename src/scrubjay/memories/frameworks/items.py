@@ -127,8 +127,10 @@ class Items:
         return {_path(memory)[0] for memory in found if self._lies_under(memory, prefix)}
 
     def _lies_under(self, memory: Memory, prefix: Namespace) -> bool:
-        """Whether it is an item of this store, below this namespace."""
-        return bool(inner(memory.data, "store")["under"].get(str(len(prefix))) == self._place(prefix))
+        """Whether it is an item of this store, below this namespace. Anybody may tell something under such a key."""
+        store = memory.data.get("store")
+        under = store.get("under") if isinstance(store, Mapping) else None
+        return isinstance(under, Mapping) and under.get(str(len(prefix))) == self._place(prefix)
 
     async def renew(self, items: Sequence[Item]) -> None:
         """Let those that live for a while live that long again, since they were read."""

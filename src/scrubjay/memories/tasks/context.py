@@ -1,6 +1,6 @@
 """Task context: what past tasks say about the one at hand."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from uuid import UUID
 
@@ -11,14 +11,14 @@ from scrubjay.memories.patterns.advising import advice_of
 from scrubjay.memories.patterns.keeping import KEY as PATTERN_KEY
 from scrubjay.memories.tasks.brief import write_brief
 from scrubjay.memories.tasks.receipts import MOST_MEMORIES, receipt_for
-from scrubjay.memories.tasks.similar import MOST_TASKS, WIDER, Wanted, search
-from scrubjay.model import Filter, Json, Scope, Where
+from scrubjay.memories.tasks.similar import MOST_TASKS, WIDER, Wanted, search_memories
+from scrubjay.model import Filter, Json, Memory, Scope, Where
 from scrubjay.model.checks import check_content, check_name
 from scrubjay.model.patterns import PATTERN_KIND, PatternMatch
 from scrubjay.model.similar import SimilarTask, SimilarTasks, TaskContext
 from scrubjay.model.tasks import TASK_KIND, Execution, check_names, task_key
 from scrubjay.ports import Event
-from scrubjay.read.likes import Done, counted, gathered
+from scrubjay.read.likes import Alike, counted, done_in, gathered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,13 +55,13 @@ async def latest(core: Core, task_id: str, scope: Scope) -> Execution:
 async def task_context(core: Core, task: AtHand, where: Where, *, top_k: int, budget: int) -> TaskContext:
     """What to know before the task, as much as fits into the budget."""
     scope, patterns = core.scoped(where), Patterns(core)
-    similar, groups = await _similar(core, task.description, scope, top_k)
+    likes, degraded = await _similar(core, task.description, scope, top_k)
     matched = await patterns.find_matching_patterns(task.said, **where)
     brief = write_brief(
         prediction=await patterns.predict(task.said, tools=task.tools, errors=task.errors, model=task.model, **where),
         recommendations=advice_of(matched),
-        similar=[one for one, _ in groups],
-        likes={one.memory_id: counted([_done(like) for like in likes]) for one, likes in groups if likes},
+        similar=[one for one, _ in likes],
+        likes={one.memory_id: alike for one, alike in likes if alike.more},
         patterns=matched,
         budget=budget,
         tokens=core.parts.tokens(),
@@ -82,30 +82,31 @@ async def task_context(core: Core, task: AtHand, where: Where, *, top_k: int, bu
         budget=budget,
         left_out=brief.left_out,
         receipt=receipt_for(ids, core.tenant) if ids else None,
-        degraded=similar.degraded,
+        degraded=degraded,
     )
 
 
 async def _similar(
     core: Core, description: str, scope: Scope, top_k: int
-) -> tuple[SimilarTasks, list[tuple[SimilarTask, list[SimilarTask]]]]:
-    """The past tasks that are nearest, and one for those that were nearly the same and ended alike, with these."""
+) -> tuple[list[tuple[SimilarTask, Alike]], tuple[str, ...]]:
+    """The past tasks that are nearest, each for all that were nearly the same and ended alike; and what was away."""
     wanted = Wanted(
         description=description, top_k=top_k, threshold=None, success_only=False, mode="hybrid", memory_types=()
     )
-    similar = await search(core, wanted, Filter(scope=scope))
-    groups = gathered(similar, _done, by_outcome=True)
+    similar, memories = await search_memories(core, wanted, Filter(scope=scope))
+    groups = _one_for_all(similar, memories)
     if len(groups) < top_k == len(similar):
         # Some stand for others, so that there is room for more.
-        similar = await search(core, replace(wanted, top_k=min(MOST_TASKS, WIDER * top_k)), Filter(scope=scope))
-        groups = gathered(similar, _done, by_outcome=True)
-    return similar, groups[:top_k]
+        wider = replace(wanted, top_k=min(MOST_TASKS, WIDER * top_k))
+        similar, memories = await search_memories(core, wider, Filter(scope=scope))
+        groups = _one_for_all(similar, memories)
+    return groups[:top_k], similar.degraded
 
 
-def _done(task: SimilarTask) -> Done:
-    """What there is to compare of a past task."""
-    told = task.execution
-    return Done(told.task_id, told.task_description or told.execution_summary, told.success)
+def _one_for_all(similar: SimilarTasks, memories: Mapping[UUID, Memory]) -> list[tuple[SimilarTask, Alike]]:
+    done = {task.memory_id: done_in(memories[task.memory_id]) for task in similar}
+    groups = gathered(similar, lambda task: done[task.memory_id], by_outcome=True)
+    return [(one, counted([done[like.memory_id] for like in likes])) for one, likes in groups]
 
 
 async def _behind(

@@ -108,6 +108,12 @@ def _holds_execution(memory: Memory) -> bool:
 
 async def search(core: Core, wanted: Wanted, filter: Filter) -> SimilarTasks:
     """The executions that the filter admits and that are wanted, best first."""
+    found, _ = await search_memories(core, wanted, filter)
+    return found
+
+
+async def search_memories(core: Core, wanted: Wanted, filter: Filter) -> tuple[SimilarTasks, dict[UUID, Memory]]:
+    """The same, and the memories that hold them by their ids."""
     serving = await _serving(core, wanted)
     threshold = wanted.threshold
     if threshold is None and serving is not None and isinstance(serving.embedder, Calibrated):
@@ -123,7 +129,8 @@ async def search(core: Core, wanted: Wanted, filter: Filter) -> SimilarTasks:
     earned = await credits_of([hit.memory for hit in hits], core.parts.stores.records, core.parts.clock())
     tasks = [_similar(hit, credit, core.tenant) for hit, credit in zip(hits, earned, strict=True)]
     tasks.sort(key=lambda task: task.score, reverse=True)
-    return SimilarTasks(tasks=tuple(tasks[: wanted.top_k]), threshold=threshold, degraded=degraded)
+    found = SimilarTasks(tasks=tuple(tasks[: wanted.top_k]), threshold=threshold, degraded=degraded)
+    return found, {hit.memory.id: hit.memory for hit in hits}
 
 
 async def _serving(core: Core, wanted: Wanted) -> Serving | None:

@@ -3,6 +3,7 @@
 import pytest
 
 from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.model.tasks import TASK_KIND, Execution
 from scrubjay.ports import Event
 from scrubjay.testing.events import eventually
 from scrubjay.testing.tasks.searching import QUESTION, a_history
@@ -54,6 +55,22 @@ class Preparing:
         assert known.text.count("Kept the cookie of shop") <= 2
         assert "more like it)" in known.text
         assert len(await jay.tasks.search_similar(QUESTION, top_k=10, project="shop")) >= 5
+
+    async def test_one_stands_neither_for_another_place_nor_for_a_stranger_s(self, jay: Jay) -> None:
+        """Whoever counts tasks from 1 does so in each project, and a stranger stands for nobody else."""
+        for project, asked in (
+            ("shop", "Users are logged out of the shop"),
+            ("sea", "After they log in, captains drop"),
+        ):
+            told = an_execution("1", task_description=asked, execution_summary=f"Kept the cookie of the {project}")
+            await jay.tasks.store_many([told], project=project)
+        foreign = Execution(**an_execution("2", execution_summary="Sent the cookie of the stranger"))
+        await jay.remember(foreign.content, kind=TASK_KIND, key=foreign.key, data=foreign.data, trust="foreign")
+        own = an_execution("3", execution_summary="Kept the cookie of the house")
+        await jay.tasks.store_many([own])
+        text = (await jay.tasks.get_task_context(QUESTION, top_k=5)).text
+        assert [name for name in ("shop", "sea", "stranger", "house") if f"cookie of the {name}" not in text] == []
+        assert "more like it" not in text
 
     async def test_a_known_task_is_described_by_its_id(self, jay: Jay) -> None:
         await a_history(jay)
