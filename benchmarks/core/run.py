@@ -123,7 +123,8 @@ async def recall_at(size: int, model: Embedder, folder: Path, asked: int) -> dic
             embedding: list[float] = []
             pool = texts if user is None else [text for text, owner in zip(texts, users, strict=True) if owner == user]
             asking = questions(pool, min(asked, len(pool)))
-            for question in [*asking[:5], *asking]:
+            warm = asking[:5]
+            for question in [*warm, *asking]:
                 began = time.perf_counter()
                 await jay.recall(question, **({} if user is None else {"user": f"u-{user}"}), touch=False)
                 ours.append((time.perf_counter() - began) * 1000)
@@ -132,7 +133,7 @@ async def recall_at(size: int, model: Embedder, folder: Path, asked: int) -> dic
                 embedding.append((time.perf_counter() - began) * 1000)
                 hand.recall(question, vector, user=user)
                 theirs.append((time.perf_counter() - began) * 1000)
-            ours, theirs, embedding = ours[5:], theirs[5:], embedding[5:]
+            ours, theirs, embedding = (times[len(warm) :] for times in (ours, theirs, embedding))
             answers[name] = {
                 "p50": statistics.median(ours),
                 "p95": float(np.percentile(ours, 95)),

@@ -24,6 +24,13 @@ class Held(ToyEmbedder):
         return await super().embed(texts, question=question)
 
 
+async def nearest(jay, embedder):
+    """What the vectors find, before the records have their say."""
+    [asked] = await embedder.embed(["Deploys happen"], question=True)
+    found = await jay.parts.stores.vectors.search(1, asked, Filter(scope=Scope()), now=jay.parts.clock(), limit=10)
+    return [match.id for match in found]
+
+
 # Where vectors are written with the records, there is no moment between.
 @pytest.mark.parametrize("name", ["memory", "postgresql"])
 async def test_what_was_closed_before_it_had_vectors_is_not_live(new_setup, name):
@@ -35,11 +42,9 @@ async def test_what_was_closed_before_it_had_vectors_is_not_live(new_setup, name
     told = await jay.remember("Deploys happen on Monday", key="deploy")
     embedder.may_answer.set()
     assert (await slow).id == told.replaced
-    [asked] = await embedder.embed(["Deploys happen"], question=True)
-    wanted = Filter(scope=Scope())
-    found = await jay.parts.stores.vectors.search(1, asked, wanted, now=jay.parts.clock(), limit=10)
-    assert told.replaced not in [match.id for match in found]
-    assert told.id in [match.id for match in found]
+    found = await nearest(jay, embedder)
+    assert told.replaced not in found
+    assert told.id in found
 
 
 @pytest.mark.parametrize("name", ["memory", "postgresql"])
@@ -54,8 +59,6 @@ async def test_what_was_told_again_as_of_earlier_before_it_had_vectors_is_not_li
     told = await quick.remember("Deploys happen on Friday", valid_from=NOW - timedelta(days=9))
     embedder.may_answer.set()
     assert (await slow).id == told.replaced
-    [asked] = await embedder.embed(["Deploys happen"], question=True)
-    wanted = Filter(scope=Scope())
-    found = await jay.parts.stores.vectors.search(1, asked, wanted, now=jay.parts.clock(), limit=10)
-    assert told.replaced not in [match.id for match in found]
-    assert told.id in [match.id for match in found]
+    found = await nearest(jay, embedder)
+    assert told.replaced not in found
+    assert told.id in found
