@@ -5,10 +5,12 @@ BIN := .venv/bin
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 export PYTHON
+# The tests start hundreds of processes. Where this is set, each of them would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test lint format types unit integration conformance migrations doors house demo bench-core \
-        bench-learning bench-distill bench-backends bench-workspace bench-http bench-recall bench-speed bench-race services fetch ingest reference model docs-svg notebook constraints hooks clean
+        bench-learning bench-distill bench-backends bench-workspace bench-http bench-recall bench-speed bench-race services fetch collect ingest reference model docs-svg notebook constraints hooks clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +72,9 @@ services: setup ## Run PostgreSQL, Redis, Qdrant and Chroma until Ctrl-C
 
 fetch: setup ## Download the test servers that are not here yet
 	$(BIN)/python scripts/services.py fetch
+
+collect: setup ## Import every test file once, so that the processes of a parallel run find them compiled
+	-@$(BIN)/python -m pytest --collect-only -qq > /dev/null # a file that cannot be imported fails the tests, which say why
 
 ingest: setup ## Read a repository into memory (REPO=folder)
 	$(BIN)/scrubjay workspace ingest $(or $(REPO),.)

@@ -17,6 +17,8 @@ import subprocess
 import sys
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -205,12 +207,19 @@ class Services:
         self.stop()
 
 
+def fetch() -> None:
+    """Fetch what is not here yet, two things at a time, and say where everything is."""
+    places = [postgres_home, redis_program, qdrant_program, *(partial(packages_apart, name) for name in APART)]
+    with ThreadPoolExecutor(2) as hands:
+        for found in hands.map(lambda place: place(), places):
+            print(found)
+
+
 def main(arguments: list[str]) -> int:
     """Run the command line; return the exit code."""
     match arguments:
         case ["fetch"]:
-            for found in (postgres_home(), redis_program(), qdrant_program(), *map(packages_apart, APART)):
-                print(found)
+            fetch()
         case ["up"]:
             with Services() as services:
                 for name in SERVERS:

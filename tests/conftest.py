@@ -1,6 +1,7 @@
 """Real servers for the tests that ask for them. None starts before the first test that does; all stop at the end."""
 
 import asyncio
+import gc
 import os
 import re
 import shutil
@@ -101,11 +102,29 @@ desk_key = pytest.StashKey[Desk]()
 
 
 def pytest_configure(config):
+    config.addinivalue_line("markers", "long: takes ten seconds or more, so it is begun before the others")
     # In the background of a shell the tests ignore Ctrl-C; the programs that they start must not inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):
         config.stash[desk_key] = Desk()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """What is collected here lasts to the end, so the search for garbage leaves it out, and is made less often."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(10_000, 20)
+        gc.enable()
+
+
+def pytest_collection_modifyitems(items):
+    """The longest are begun first: begun last, each would keep one worker busy while the others have nothing to do."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.hookimpl(optionalhook=True)

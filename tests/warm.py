@@ -11,6 +11,7 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import random
 import runpy
 import signal
@@ -21,30 +22,38 @@ import threading
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
 IMPORTED = (
     "alembic.command",
     "detect_secrets.settings",
-    "numpy",
+    "numpy.ma",
+    "numpy.random",
     "psycopg_pool",
     "pydantic_settings",
     "rich.progress",
     "rich.table",
-    "scrubjay.backends.sql.blobs",
-    "scrubjay.backends.sql.migrate",
-    "scrubjay.backends.sql.records",
-    "scrubjay.backends.sql.texts",
-    "scrubjay.backends.sql.working",
-    "scrubjay.backends.vectors.embedded",
-    "scrubjay.doors.cli",
-    "scrubjay.wiring",
+    "rs_bpe",
     "sqlalchemy.dialects.postgresql",
     "sqlalchemy.dialects.sqlite",
     "subprocess",
     "tokenizers",
 )
 """None of these starts a thread, which a fork would lose."""
+
+LEFT_OUT = (
+    "scrubjay.__main__",
+    "scrubjay.adapters",
+    "scrubjay.backends.sql.migrations",
+    "scrubjay.backends.vectors.chroma",
+    "scrubjay.backends.vectors.qdrant",
+    "scrubjay.client",
+    "scrubjay.doors.http",
+    "scrubjay.doors.mcp",
+    "scrubjay.testing",
+)
+"""What few commands need and what takes long to import, or cannot be: all else of Scrubjay is."""
 
 CLIENT = """\
 #!{python} -SEs
@@ -85,10 +94,20 @@ def warm_programs(folder: Path) -> Iterator[Path]:
         server.wait(60)
 
 
+def import_all(package: ModuleType) -> None:
+    """Import the modules of a package and of those inside it: most are loaded at their first use otherwise."""
+    for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+        if not found.name.startswith(LEFT_OUT):
+            module = importlib.import_module(found.name)
+            if found.ispkg:
+                import_all(module)
+
+
 def serve(address: str) -> None:
     """Fork for every visitor until a signal ends this process. Returns in the processes that are to run a program."""
     for name in IMPORTED:
         importlib.import_module(name)
+    import_all(importlib.import_module("scrubjay"))
     gc.freeze()
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who attend to visitors
     with socket.socket(socket.AF_UNIX) as listener:

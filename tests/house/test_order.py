@@ -118,3 +118,8 @@ def test_no_two_test_files_have_one_name(root):
     """Test folders are not packages, so pytest tells their files apart by name alone."""
     names = [path.name for path in (root / "tests").rglob("test_*.py")]
     assert sorted(name for name in set(names) if names.count(name) > 1) == []
+
+
+def test_the_longest_tests_begin_first(request):
+    long = [item.get_closest_marker("long") is not None for item in request.session.items]
+    assert long == sorted(long, reverse=True)

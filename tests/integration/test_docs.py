@@ -137,6 +137,7 @@ def test_a_command_that_is_not_run_says_why(page):
         assert found["language"] == "python" or found["why"], f"{name_of(page)}: no test, and no reason: {found[0]}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FILES)
 def test_the_files_of_a_page_pass_their_tests(name, tmp_path):
     page = ROOT / name
@@ -144,7 +145,9 @@ def test_the_files_of_a_page_pass_their_tests(name, tmp_path):
         if named := re.match(r"# (\w+\.py)\n", block.text):
             (tmp_path / named[1]).write_text(block.text, encoding="utf-8")
     assert list(tmp_path.glob("test_*.py"))
-    run([sys.executable, "-m", "pytest", "-q", "-o", "asyncio_mode=auto", "-p", "no:cacheprovider"], page, tmp_path)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "pytest_asyncio.plugin", "-o", "asyncio_mode=auto"]
+    # The plugins of all that is installed here would be imported too, and take seconds.
+    run([*command, "-p", "no:cacheprovider"], page, tmp_path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
 
 
 def test_every_verb_is_described():

@@ -108,6 +108,7 @@ def writer(tmp_path):
         writer.stdin.close()
 
 
+@pytest.mark.long
 async def test_what_was_acknowledged_survives_hundreds_of_kills(tmp_path, writer):
     chance = random.Random(SEED)
     promises = Promises()

@@ -44,6 +44,7 @@ def test_every_notebook_is_run():
     assert {path.name for path in EXAMPLES.glob("*.ipynb")} == set(SHOWS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SHOWS)
 def test_a_notebook(name, tmp_path):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 SLOWER = """
 
@@ -40,6 +42,7 @@ def changed_by(addition: str, tmp_path: Path) -> Path:
     return changed
 
 
+@pytest.mark.long
 def test_a_slower_version_that_answers_otherwise_is_seen_as_both(tmp_path):
     changed = changed_by(SLOWER, tmp_path)
     parts, saved = "equality,recall,narrow,single,callers,bulk", tmp_path / "run.json"
@@ -64,6 +67,7 @@ def test_a_slower_version_that_answers_otherwise_is_seen_as_both(tmp_path):
     assert "200 notes: 100 answers: ids differ in" in done.stdout
 
 
+@pytest.mark.long
 def test_a_version_answers_as_it_does_itself(tmp_path):
     done = race(tmp_path, "--old", ROOT, "--new", ROOT, "--parts", "equality", "--json")
     assert done.returncode == 0, done.stderr

@@ -44,6 +44,7 @@ def documented(page: str) -> list[str]:
     return lines
 
 
+@pytest.mark.long
 def test_every_documented_command_runs(page, tmp_path, monkeypatch, warm):
     monkeypatch.setenv("SCRUBJAY_EMBEDDER", "static")
     monkeypatch.setenv("PATH", f"{warm}{os.pathsep}{os.environ['PATH']}")
@@ -62,6 +63,25 @@ def test_every_documented_command_runs(page, tmp_path, monkeypatch, warm):
         )
         assert done.returncode == 0, f"$ {line}\n{done.stdout}{done.stderr}"
         assert "Traceback" not in done.stderr
+
+
+USES_IT = """\
+import sys
+before = set(sys.modules)
+from scrubjay.doors.cli import app
+for command in (["remember", "Tea is at four"], ["recall", "tea"], ["context", "tea"], ["forget", "--help"]):
+    app(command, standalone_mode=False)
+print(sorted(name for name in sys.modules if name.startswith("scrubjay") and name not in before))
+"""
+
+
+def test_a_warm_command_has_imported_what_it_needs(tmp_path, warm):
+    """Else each of hundreds imports it again, which takes longer than the command itself."""
+    program = tmp_path / "program.py"
+    program.write_text(USES_IT, encoding="utf-8")
+    done = subprocess.run([warm / "python", program], capture_output=True, text=True, timeout=180, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_every_command_is_shown_running(page):

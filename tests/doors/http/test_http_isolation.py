@@ -14,6 +14,8 @@ from test_http_streams import Listener
 
 from scrubjay import wiring
 
+pytestmark = pytest.mark.long
+
 MARK = "Ornithorhynchus"
 """A word in every text of the owner. A stranger never says it, and must never hear it."""
 
