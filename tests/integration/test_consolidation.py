@@ -338,12 +338,12 @@ async def test_what_nobody_uses_is_pruned_and_a_dry_run_says_why(jay, clock):
     dry = await jay.consolidate(steps="prune", policy=policy, dry_run=True)
     [planned] = dry.planned
     assert "Trivial" in planned.what
-    assert planned.why == "never used since 2026-01-15, and its importance 0.10 is below 0.2"
+    assert planned.why == "never recalled since 2026-01-15, and its importance 0.10 is below 0.2"
     assert await jay.count() == 4
     done = await jay.consolidate(steps="prune", policy=policy)
     assert done["prune"].done == 1
     gone = await jay.get(planned.id)
-    assert gone.closed_because == "pruned: not used for 90 days, importance below 0.2"
+    assert gone.closed_because == "pruned: not recalled for 90 days, importance below 0.2"
     assert gone.state(clock()) == "forgotten"
     assert await jay.count() == 3
 

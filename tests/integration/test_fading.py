@@ -47,7 +47,9 @@ async def test_what_is_old_and_irrelevant_fades_and_a_dry_run_says_why(jay, cloc
     dry = await jay.consolidate(steps="prune", policy=LONG_TERM, dry_run=True)
     [planned] = dry.planned
     assert planned.id == gone
-    assert planned.why == ("in long-term for 100 days, more than 90, used 0 times, and its relevance 0.10 is below 0.3")
+    assert planned.why == (
+        "in long-term for 100 days, more than 90, recalled 0 times, and its relevance 0.10 is below 0.3"
+    )
     assert (await jay.get(gone)).superseded_at is None
     done = await jay.consolidate(steps="prune", policy=LONG_TERM)
     assert done["prune"].done == 1

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 
 from scrubjay.backends import aside
-from scrubjay.backends.sql import book, forks, postings, shelf, texts_sqlite
+from scrubjay.backends.sql import book, forks, postings, readership, shelf, texts_sqlite
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.sql.records import SqlRecords
@@ -33,7 +33,8 @@ def database(sqlite):
 def little_is_much(monkeypatch):
     """A few rows are read as many are: aside, in chunks, into several parts."""
     for module, values in {
-        shelf: {"PATIENCE": 0, "AT_ONCE": 12, "CHUNK": 7, "WALKED": 60},
+        readership: {"PATIENCE": 0},
+        shelf: {"AT_ONCE": 12, "CHUNK": 7, "WALKED": 60},
         postings: {"TAIL": 5, "JOINED": 120, "LARGEST": 150},
         book: {"SCATTERED": 6, "FEWEST_DEAD": 10},
     }.items():
@@ -310,17 +311,79 @@ async def test_a_tenant_that_is_too_large_is_left_to_the_disk(database, little_i
     assert kept._tenants["default"].is_too_large
 
 
-async def test_books_that_were_not_asked_for_longest_go_first(database, little_is_much, monkeypatch):
-    for tenant in ("one", "two", "three"):
-        await told(SqlRecords(database), a_memory("Canary", scope=Scope(tenant=tenant)))
-    kept = Shelf(database)
-    await held(database, kept, ["canary"], Filter(scope=Scope(tenant="one")))
-    monkeypatch.setattr(shelf, "MEMORY", 0)
-    await held(database, kept, ["canary"], Filter(scope=Scope(tenant="two")))
-    async with asyncio.timeout(5):
-        while "one" in kept._tenants:  # noqa: ASYNC110 -- the same
+async def at_rest(kept):
+    """Wait until nothing is being read."""
+    async with asyncio.timeout(20):
+        while kept._aside.busy:  # noqa: ASYNC110 -- a thread reads it, and tells nobody
             await asyncio.sleep(0.001)
-    assert "two" in kept._tenants
+
+
+@pytest.fixture
+async def two_of_which_one_fits(database, little_is_much, monkeypatch):
+    """A shelf with room for one of two books; returns it, who asks it, and whose books were read."""
+    for tenant in ("one", "two"):
+        await told(SqlRecords(database), *(a_memory(f"Canary {at}", scope=Scope(tenant=tenant)) for at in range(20)))
+    kept, read = Shelf(database), []
+
+    def noted(tenant, whole=kept._whole):
+        read.append(tenant.name)
+        return whole(tenant)
+
+    monkeypatch.setattr(kept, "_whole", noted)
+
+    async def ask(tenant, times=1):
+        place = Filter(scope=Scope(tenant=tenant))
+        for _ in range(times):
+            await database.read(lambda connection: kept.look_up(connection, ["canary"], place))
+            await at_rest(kept)
+
+    await ask("one")
+    monkeypatch.setattr(shelf, "MEMORY", kept._tenants["one"].book.size * 3 // 2)
+    return kept, ask, read
+
+
+async def test_two_books_that_do_not_fit_together_do_not_throw_each_other_out(two_of_which_one_fits, monkeypatch):
+    kept, ask, read = two_of_which_one_fits
+    monkeypatch.setattr(shelf, "REFUSED", 0.0)
+    for _ in range(20):
+        await ask("two")
+        await ask("one")
+    assert read == ["one", "two"]
+    assert kept._tenants["one"].book is not None
+    assert kept._tenants["two"].book is None
+
+
+async def test_a_book_that_is_asked_for_far_more_often_takes_the_place_of_another(two_of_which_one_fits, monkeypatch):
+    kept, ask, read = two_of_which_one_fits
+    monkeypatch.setattr(shelf, "REFUSED", 0.0)
+    await ask("one", 4)
+    await ask("two", 8)
+    assert kept._tenants["one"].book is not None
+    await ask("two", 5)
+    assert kept._tenants["one"].book is None
+    assert kept._tenants["two"].book is not None
+    assert read == ["one", "two", "two"]
+
+
+async def test_a_book_that_nobody_asks_for_any_more_gives_way(two_of_which_one_fits):
+    kept, ask, _ = two_of_which_one_fits
+    await ask("one", 50)
+    kept._tenants["one"]._asked_at -= 86_400
+    await ask("two", 2)
+    assert kept._tenants["one"].book is None
+    assert kept._tenants["two"].book is not None
+
+
+async def test_one_that_found_no_place_is_not_tried_again_at_once(two_of_which_one_fits, monkeypatch):
+    kept, ask, read = two_of_which_one_fits
+    await ask("two")
+    monkeypatch.setattr(shelf, "MEMORY", 1 << 30)
+    await ask("two", 5)
+    assert read == ["one", "two"]
+    kept._tenants["two"].refused_until = 0.0
+    await ask("two")
+    assert read == ["one", "two", "two"]
+    assert {name for name, tenant in kept._tenants.items() if tenant.book is not None} == {"one", "two"}
 
 
 @pytest.mark.parametrize("term", ["Canary", "can ary", "naïve", "can'ary"])

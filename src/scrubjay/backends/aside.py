@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from threading import Event, Lock, Thread, current_thread
 
+from scrubjay.backends.freed import give_back
 from scrubjay.errors import Closed
 
 
@@ -26,6 +27,7 @@ class Aside:
         def whole() -> None:
             try:
                 work()
+                give_back()
             finally:
                 self._threads.discard(current_thread())
 

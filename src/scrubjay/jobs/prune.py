@@ -49,13 +49,13 @@ async def _by_age(orders: Orders, tally: Tally) -> None:
         if orders.dry_run:
             for one in idle:
                 used = (
-                    f"last used {one.used_at:%Y-%m-%d}"
+                    f"last recalled {one.used_at:%Y-%m-%d}"
                     if one.used_at
-                    else f"never used since {one.created_at:%Y-%m-%d}"
+                    else f"never recalled since {one.created_at:%Y-%m-%d}"
                 )
                 tally.plan_for(one, f"{used}, and its importance {one.importance:.2f} is below {policy.prune_below:g}")
             return
-        why = f"{PRUNED}: not used for {days} days, importance below {policy.prune_below:g}"
+        why = f"{PRUNED}: not recalled for {days} days, importance below {policy.prune_below:g}"
         if not await _gone(orders, idle, why, tally) or len(idle) < BATCH:
             return
 
@@ -91,7 +91,7 @@ def _has_faded(memory: Memory, rules: Mapping[str, Fading], now: datetime) -> bo
 def _faded_why(memory: Memory, name: str, rule: Fading, now: datetime) -> str:
     age, wanted = (now - memory.valid_from).days, relevance(memory, now)
     return (
-        f"in {name} for {age} days, more than {rule.after.days}, used {memory.uses} times, "
+        f"in {name} for {age} days, more than {rule.after.days}, recalled {memory.uses} times, "
         f"and its relevance {wanted:.2f} is below {rule.below:g}"
     )
 

@@ -4,12 +4,24 @@ import asyncio
 import os
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from sqlalchemy import text
 
+from scrubjay.backends.aside import Aside
+from scrubjay.backends.sql import forks
 from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.forks import Forks
+from scrubjay.backends.sql.schema import metadata
+from scrubjay.backends.vectors import embedded, feeds, unloaded
+from scrubjay.backends.vectors.embedded import EmbeddedVectors
+from scrubjay.backends.vectors.matrix import Matrix
+from scrubjay.backends.vectors.partition import Partition
 from scrubjay.errors import StoreUnavailable
+from scrubjay.model import Filter
+from scrubjay.testing import NOW, a_scope
+from scrubjay.testing.vectors import directions, entries_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 
@@ -118,6 +130,58 @@ def test_what_is_being_copied_meanwhile_is_said_too(url, database, monkeypatch):
 
     with database.frozen():
         assert forked(work)() == 0
+
+
+def test_loading_gives_way_to_a_fork_and_begins_again(url, monkeypatch):
+    monkeypatch.setattr(embedded, "NARROW", 10)
+    monkeypatch.setattr(feeds, "CHUNK", 10)
+    database = Database(url)
+    asyncio.run(database.write(metadata.create_all))
+    begun, absorb, chunks = threading.Event(), Matrix.absorb, []
+
+    def slowly(self, chunk, *, since):
+        chunks.append(len(chunk))
+        begun.set()
+        time.sleep(0.02)
+        absorb(self, chunk, since=since)
+
+    async def work():
+        own = Database(url)
+        counted = await EmbeddedVectors(own).count(1)
+        await own.shut()
+        return 0 if counted == 500 else 2
+
+    async def searched():
+        place = Filter(scope=a_scope())
+        await engine.search(1, directions(1)[0], place, now=NOW, limit=5)
+        return len(engine._partitions[1, place.scope.tenant].matrix)
+
+    engine = EmbeddedVectors(database)
+    asyncio.run(engine.upsert(1, entries_of(directions(500))))
+    monkeypatch.setattr(Matrix, "absorb", slowly)
+    with ThreadPoolExecutor(1) as threads:
+        search = threads.submit(asyncio.run, searched())
+        assert begun.wait(60)
+        monkeypatch.setattr(forks, "PATIENCE", 60)
+        ended = forked(work)
+        assert ended() == 0
+        assert search.result(60) == 500
+    assert sum(chunks) > 500
+    asyncio.run(engine.shut())
+    asyncio.run(database.shut())
+
+
+def test_a_fork_waits_for_loading_that_has_given_way_often_enough(url, monkeypatch):
+    ways = []
+    monkeypatch.setattr(unloaded, "GIVES_WAY", 2)
+    monkeypatch.setattr(unloaded, "loaded", lambda *given: ways.append(given[-1]) or (given[-1]() and Matrix(2)))
+    database = Database(url)
+    asyncio.run(database.write(metadata.create_all))
+    loader = unloaded.Loader(database, Aside(), lambda _: None)
+    monkeypatch.setattr(Forks, "is_wanted", True)
+    loader.start(Partition(1, "default"), 2).result(60)
+    assert len(ways) == 3
+    asyncio.run(database.shut())
 
 
 def test_what_was_shut_before_the_fork_is_in_nobodys_way(url, database):

@@ -1,6 +1,7 @@
 """Postings say which rows have a word and how often, whatever parts they lie in."""
 
 import random
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from scrubjay.backends.sql import postings
 from scrubjay.backends.sql.postings import Postings, Words, gathered, joined, part_of
+from scrubjay.backends.sql.stems import stem_of
 
 WORDS = [f"w{number}" for number in range(30)]
 
@@ -81,6 +83,27 @@ def test_what_is_gathered_lies_in_as_few_parts_as_fit(monkeypatch):
     held = Postings(parts)
     for word in WORDS:
         assert found(held, word) == counted(texts, word)
+
+
+def test_little_more_is_held_while_a_store_is_read_than_afterwards():
+    chance, words = random.Random(8), Words(200_000)
+    known = [f"word{number}" for number in range(20_000)]
+    texts = [chance.choices(known, k=26) for _ in range(20_000)]
+    for text in texts:
+        words.update((word, hash(word)) for word in text)
+    tracemalloc.start()
+    try:
+        [whole] = gathered(part_of(start, texts[start : start + 64], words) for start in range(0, len(texts), 64))
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 6 * whole.size
+
+
+def test_words_of_a_store_do_not_stay_where_stems_are_held():
+    before = stem_of.cache_info().currsize
+    Words()["unheardofinanyothertest"]
+    assert stem_of.cache_info().currsize == before
 
 
 def test_words_that_were_met_longest_ago_are_let_go_of():

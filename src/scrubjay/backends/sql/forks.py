@@ -50,6 +50,11 @@ class Forks:
             if self._forking:
                 self._changed.notify_all()
 
+    @property
+    def is_wanted(self) -> bool:
+        """Whether a fork waits: who has long to go, and can begin again, lets it through."""
+        return self._forking > 0
+
     def open(self, opening: Opened) -> None:
         """Take note of it, after what was inherited is closed. Raises StoreUnavailable when that cannot be."""
         if self._inherited and not self._was_at_rest:

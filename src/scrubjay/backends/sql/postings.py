@@ -65,7 +65,8 @@ class Words(dict[str, int]):
     def __missing__(self, word: str) -> int:
         if len(self) >= self._most:
             self.clear()
-        number = self[word] = hash(stem_of(word))
+        # Past the stems that are held for others: each word comes once, and all of a store would stay there.
+        number = self[word] = hash(stem_of.__wrapped__(word))
         return number
 
 
@@ -148,24 +149,48 @@ def part_of(first: int, texts: Sequence[Sequence[str]], words: Words) -> Part:
 
 
 def joined(parts: Sequence[Part]) -> Part:
-    """One part of several, given in the order of their slots."""
-    numbers = np.concatenate([np.repeat(part.words, np.diff(part.starts)) for part in parts])
-    order = numbers.argsort(kind="stable")
-    slots = np.concatenate([part.slots for part in parts])
-    times = np.concatenate([part.times for part in parts])
-    return _part(numbers[order], slots[order], times[order])
+    """One part of several, given in the order of their slots.
+
+    Nothing is sorted but the words: where each row goes is counted, so that little more is held than the result.
+    """
+    words = np.unique(np.concatenate([part.words for part in parts]))
+    found = [words.searchsorted(part.words) for part in parts]
+    starts = np.zeros(len(words) + 1, np.int64)
+    for part, at in zip(parts, found, strict=True):
+        starts[at + 1] += np.diff(part.starts)
+    np.cumsum(starts, out=starts)
+    slots, times = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.uint8)
+    free = starts[:-1].copy()
+    for part, at in zip(parts, found, strict=True):
+        many = np.diff(part.starts)
+        places = np.repeat(free[at] - part.starts[:-1], many)
+        places += np.arange(len(places))
+        slots[places], times[places] = part.slots, part.times
+        free[at] += many
+    return Part(words, starts, slots, times)
 
 
 def gathered(parts: Iterator[Part]) -> Iterator[Part]:
-    """The same postings in as few parts as may be, each made as soon as it is full."""
-    some: list[Part] = []
+    """The same postings in as few parts as may be, each made as soon as it is full.
+
+    Small ones are joined on the way: each names its words, which take more room than its rows.
+    """
+    large: list[Part] = []
+    small: list[Part] = []
     for part in parts:
-        some.append(part)
-        if sum(len(one.slots) for one in some) >= LARGEST:
-            yield joined(some)
-            some = []
-    if some:
-        yield joined(some)
+        small.append(part)
+        if _many(small) >= JOINED:
+            large.append(joined(small))
+            small = []
+        if _many(large) + _many(small) >= LARGEST:
+            yield joined([*large, *small])
+            large, small = [], []
+    if large or small:
+        yield joined([*large, *small])
+
+
+def _many(parts: Sequence[Part]) -> int:
+    return sum(len(part.slots) for part in parts)
 
 
 def _part(numbers: NDArray[np.int64], slots: NDArray[np.int32], times: NDArray[np.uint8]) -> Part:

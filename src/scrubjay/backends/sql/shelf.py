@@ -8,13 +8,14 @@ what it has forgotten is not.
 import json
 import sqlite3
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from threading import Lock
 from typing import Any, Final, NamedTuple, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy import Connection, Integer, LargeBinary, column, select, text, type_coerce
 
 from scrubjay.backends.aside import Aside
@@ -24,6 +25,7 @@ from scrubjay.backends.sql.conditions import conditions
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.postings import Part, Postings, Words, gathered, part_of
+from scrubjay.backends.sql.readership import REFUSED, Tenant, leaving
 from scrubjay.backends.sql.schema import memories
 from scrubjay.backends.sql.texts_sqlite import EVERYTHING
 from scrubjay.backends.sql.types import id_from, microseconds
@@ -33,9 +35,6 @@ from scrubjay.logs import logger
 from scrubjay.model import PLACE_NAMES, Filter
 from scrubjay.model.words import words_of
 from scrubjay.ports import Match
-
-PATIENCE: Final = 3
-"""Searches of a tenant that the index on disk answers before its book is read: most commands ask once."""
 
 AT_ONCE: Final = 500
 WALKED: Final = 5_000
@@ -48,7 +47,7 @@ LARGEST: Final = 3_000_000
 """Rows of a tenant up to which it gets a book. One of a million takes about 200 MB."""
 
 MEMORY: Final = 1 << 30
-"""Bytes that all books may take. The one that was not asked for longest goes first."""
+"""Bytes that all books may take. Who stays is said in `readership`."""
 
 READ_AT_ONCE: Final = 2
 """Books that are read at the same time. Other tenants wait for their turn, and the index on disk answers."""
@@ -100,27 +99,12 @@ T = TypeVar("T")
 log = logger("words")
 
 
-class _Tenant:
-    """What this process holds of one tenant. Its lock guards all of it."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.lock = Lock()
-        self.book: Book | None = None
-        self.patience = PATIENCE
-        self.reading = False
-        """Whether a thread is reading its book, or the rest of it."""
-        self.is_too_large = False
-        self.ahead_since: float | None = None
-        """Since when every search has seen less than the book has heard of."""
-
-
 class Shelf:
     """Searches by words in memory, as far as there are books. Any number of processes may write to the store."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._tenants: OrderedDict[str, _Tenant] = OrderedDict()
+        self._tenants: dict[str, Tenant] = {}
         self._lock = Lock()
         self._aside = Aside()
         database.at_close(self._shut)
@@ -149,15 +133,15 @@ class Shelf:
             book = self._current(driver_of(connection), tenant)
             return None if book is None else (book, book.look_up(terms, filter))
 
-    def _tenant(self, name: str) -> _Tenant:
+    def _tenant(self, name: str) -> Tenant:
         with self._lock:
             tenant = self._tenants.get(name)
             if tenant is None:
-                tenant = self._tenants[name] = _Tenant(name)
-            self._tenants.move_to_end(name)
+                tenant = self._tenants[name] = Tenant(name)
+            tenant.ask(time.monotonic())
             return tenant
 
-    def _current(self, file: sqlite3.Connection, tenant: _Tenant) -> Book | None:
+    def _current(self, file: sqlite3.Connection, tenant: Tenant) -> Book | None:
         """The book of a tenant with everything that was committed when the search began, if there is one."""
         if tenant.is_too_large:
             return None
@@ -173,7 +157,7 @@ class Shelf:
             self._start(tenant)
         return tenant.book if is_whole else None
 
-    def _is_stray(self, tenant: _Tenant, book: Book, state: "_State") -> bool:
+    def _is_stray(self, tenant: Tenant, book: Book, state: "_State") -> bool:
         """Whether the store has gone back behind its book, as when an older copy was put in its place."""
         if state.newest >= book.newest and state.change >= book.change:
             tenant.ahead_since = None
@@ -182,16 +166,16 @@ class Shelf:
         tenant.ahead_since = tenant.ahead_since or time.monotonic()
         return time.monotonic() - tenant.ahead_since > AHEAD
 
-    def _start(self, tenant: _Tenant) -> None:
+    def _start(self, tenant: Tenant) -> None:
         """Have the book of this tenant read, or the rest of it. The caller holds its lock."""
-        if self._aside.busy >= READ_AT_ONCE:
+        if self._aside.busy >= READ_AT_ONCE or (tenant.book is None and not self._has_room(tenant)):
             return
         with suppress(Closed, RuntimeError):  # Shut just now, or no thread is to be had: the index on disk answers.
             self._aside.begin(lambda: self._work(tenant), name="scrubjay-words")
             # Only now: had it not begun, nobody would try again. It cannot come to its end before the lock is free.
             tenant.reading = True
 
-    def _work(self, tenant: _Tenant) -> None:
+    def _work(self, tenant: Tenant) -> None:
         try:
             self._read(tenant)
             self._make_room(tenant)
@@ -201,9 +185,9 @@ class Shelf:
             with tenant.lock:
                 tenant.reading = False
                 if tenant.book is None:
-                    tenant.patience = PATIENCE
+                    tenant.be_patient()
 
-    def _read(self, tenant: _Tenant) -> None:
+    def _read(self, tenant: Tenant) -> None:
         """Read on from where the book ends, or all of it anew, a little at a time."""
         with tenant.lock:
             book = tenant.book
@@ -224,15 +208,13 @@ class Shelf:
     def _seen(self, look: Callable[[sqlite3.Connection], T]) -> T:
         return self._database.transact(None, lambda connection: look(driver_of(connection)), immediate=False)
 
-    def _whole(self, tenant: _Tenant) -> Book | None:
+    def _whole(self, tenant: Tenant) -> Book | None:
         """All that a tenant has; None when that is too much.
 
         Not in one transaction, which others might have to wait for. What changes meanwhile is heard of afterwards, by
         the number that was the newest before; here already, for it may be more than a search can hear of.
         """
-        state, numbers = self._seen(
-            lambda file: (_state(file), sorted(seq for (seq,) in file.execute(_NUMBERS, (tenant.name, LARGEST + 1))))
-        )
+        state, numbers = self._seen(lambda file: (_state(file), _numbers(file, tenant.name)))
         tenant.is_too_large = len(numbers) > LARGEST
         if tenant.is_too_large:
             return None
@@ -245,7 +227,7 @@ class Shelf:
             for start in range(0, len(numbers), CHUNK):
                 if self._aside.stop.is_set():
                     return
-                rows = rows_of(numbers[start : start + CHUNK])
+                rows = rows_of(numbers[start : start + CHUNK].tolist())
                 if rows:
                     yield part_of(len(book), book.entered(rows), words)
                 time.sleep(PAUSE)
@@ -254,15 +236,36 @@ class Shelf:
         self._seen(lambda file: _has_heard(file, book, tenant.name, _state(file), aside=True))
         return book
 
-    def _make_room(self, newest: _Tenant) -> None:
-        """Let go of the books that were not asked for longest, until the rest fits."""
+    def _has_room(self, tenant: Tenant) -> bool:
+        """Whether there is a place for the book of this tenant, as large as it was when it was last here."""
+        now = time.monotonic()
+        if not tenant.size or now < tenant.refused_until:
+            return not tenant.size
         with self._lock:
-            sizes = {tenant: book.size for tenant in self._tenants.values() if (book := tenant.book) is not None}
-            taken = sum(sizes.values())
-            for tenant, size in sizes.items():
-                if taken > MEMORY and tenant is not newest:
-                    del self._tenants[tenant.name]
-                    taken -= size
+            if leaving(tenant, self._others(tenant), room=MEMORY, now=now) is not None:
+                return True
+        tenant.refused_until = now + REFUSED
+        return False
+
+    def _make_room(self, newest: Tenant) -> None:
+        """Let go of books until the rest fits: of those that are asked for least, or of the newest."""
+        now = time.monotonic()
+        if newest.book is None:
+            return
+        with self._lock:
+            others = self._others(newest)
+            for tenant in (newest, *others):
+                tenant.weigh()
+            gone = leaving(newest, others, room=MEMORY, now=now)
+            if gone is None:
+                newest.refused_until = now + REFUSED
+            for tenant in [newest] if gone is None else gone:
+                if self._tenants.get(tenant.name) is tenant:
+                    self._tenants[tenant.name] = tenant.without_book()
+
+    def _others(self, one: Tenant) -> list[Tenant]:
+        """The other tenants that have books. The caller holds the lock."""
+        return [tenant for tenant in self._tenants.values() if tenant.book is not None and tenant.name != one.name]
 
     def _shut(self) -> None:
         self._aside.shut()
@@ -283,6 +286,12 @@ class _State(NamedTuple):
 
 def _state(file: sqlite3.Connection) -> _State:
     return _State(*file.execute(_STATE).fetchone())
+
+
+def _numbers(file: sqlite3.Connection, tenant: str) -> NDArray[np.int64]:
+    """Those of the memories of a tenant, in order; one more than `LARGEST` when there are more."""
+    found = file.execute(_NUMBERS, (tenant, LARGEST + 1))
+    return np.sort(np.fromiter((seq for (seq,) in found), np.int64))
 
 
 def _is_word(term: str) -> bool:

@@ -23,6 +23,7 @@ from scrubjay.backends.roll import Roll, Slots, heap_tops
 from scrubjay.backends.sql.types import id_from
 from scrubjay.backends.vectors.coded import Question, quantized
 from scrubjay.backends.vectors.signs import Signs
+from scrubjay.backends.vectors.whereabouts import Whereabouts
 from scrubjay.errors import InvalidInput
 from scrubjay.model import PLACE_NAMES
 from scrubjay.ports import Match
@@ -32,6 +33,9 @@ FEW: Final = 48
 
 GATHERED: Final = 0.4
 """Below this share, copying the rows that a filter keeps is quicker than scanning those that it drops."""
+
+WIDENED: Final = 256
+"""Rows that are widened at a time when they are taken in: what it takes beside stays small."""
 
 ASKED_AGAIN: Final = 256
 HELD: Final = 16
@@ -91,7 +95,7 @@ class Matrix(Roll):
         self.owners = Growing(np.int64, room=room)
         self.spans = Growing(np.int32, 2, room=room)
         self.signs = Signs(dimensions)
-        self._slots: dict[bytes, tuple[int, ...]] = {}
+        self._whereabouts = Whereabouts(self.ids, self.present)
         self._divided = False
         self._missed = 0.0
         self._held: OrderedDict[bytes, Held] = OrderedDict()
@@ -99,10 +103,10 @@ class Matrix(Roll):
 
     @property
     def size(self) -> int:
-        """The bytes it takes, with an estimate for the ids."""
+        """The bytes it takes, about."""
         with self._held_lock:
             held = sum(one.exact.nbytes for one in self._held.values())
-        return super().size + self.signs.size + held + 200 * len(self._slots)
+        return super().size + self.signs.size + held + self._whereabouts.size
 
     def check_dimensions(self, dimensions: int) -> None:
         """Refuse a vector of another size."""
@@ -118,7 +122,8 @@ class Matrix(Roll):
         All rows of a memory change together, so they come together; but a long feed comes in chunks, which may part
         them. `since` is the length at the start of the feed.
         """
-        self._bury([row[2] for row in chunk], since)
+        if since:
+            self.bury(self._whereabouts.leave((row[2] for row in chunk), before=since))
         columns = list(zip(*(row for row in chunk if row[10] is not None), strict=True))
         if not columns:
             return
@@ -127,15 +132,26 @@ class Matrix(Roll):
         self.rows.extend(rows)
         self.changes.extend(changes)
         self.ids.extend(np.frombuffer(b"".join(ids), dtype=np.uint8).reshape(-1, 16))
-        self.owners.extend(self._owned(ids))
+        self._note(self._whereabouts.enter(ids, len(self.owners.all)))
         self.spans.extend(np.array((starts, stops)).T)
         self.enter(scopes, kinds, live, begins, ends)
+        self._whereabouts.settle()
+
+    def _note(self, owners: Sequence[int]) -> None:
+        """Note the first slot of the memory of each new row, which stands for the memory."""
+        first = len(self.owners.all)
+        self.owners.extend(owners)
+        self._divided = self._divided or owners != list(range(first, first + len(owners)))
 
     def _append_vectors(self, blobs: Sequence[bytes]) -> None:
-        joined = b"".join(blobs)
         for width in {len(blob) for blob in blobs}:
             self.check_dimensions(width // 2)
-        halves = np.frombuffer(joined, dtype="<f2").reshape(len(blobs), self.dimensions)
+        for start in range(0, len(blobs), WIDENED):
+            some = blobs[start : start + WIDENED]
+            self._append_halves(np.frombuffer(b"".join(some), dtype="<f2").reshape(len(some), self.dimensions))
+        self.signs.keep_up(self.halves.all)
+
+    def _append_halves(self, halves: NDArray[np.float16]) -> None:
         exact = halves.astype(np.float64)
         lengths = np.sqrt(np.einsum("ij,ij->i", exact, exact))
         lengths[lengths == 0] = 1.0
@@ -145,38 +161,8 @@ class Matrix(Roll):
         self._missed = max(self._missed, math.sqrt(np.einsum("ij,ij->i", unit, unit).max()))
         self.codes.extend(codes)
         self.halves.extend(halves)
-        self.signs.keep_up(self.halves.all)
         self.scales.extend(scales)
         self.lengths.extend(lengths)
-
-    def _owned(self, ids: Sequence[bytes]) -> list[int]:
-        """Note which slot each id gets; the first slot of a memory stands for the memory."""
-        slots = self._slots
-        owners = []
-        for slot, memory in enumerate(ids, start=len(self.owners.all)):
-            before = slots.get(memory)
-            if before is None:
-                slots[memory] = (slot,)
-                owners.append(slot)
-            else:
-                slots[memory] = (*before, slot)
-                owners.append(before[0])
-                self._divided = True
-        return owners
-
-    def _bury(self, ids: Iterable[bytes], since: int) -> None:
-        if not since:
-            return
-        gone: list[int] = []
-        for memory in set(ids):
-            slots = self._slots.get(memory, ())
-            if slots and slots[0] < since:
-                gone += [slot for slot in slots if slot < since]
-                kept = tuple(slot for slot in slots if slot >= since)
-                self._slots.pop(memory)
-                if kept:
-                    self._slots[memory] = kept
-        self.bury(gone)
 
     def compacted(self) -> "Matrix":
         """A copy without the dead rows."""
@@ -190,15 +176,15 @@ class Matrix(Roll):
         copy._missed = self._missed
         copy._newest_since, copy._soonest_until = self._newest_since, self._soonest_until
         copy.signs.keep_up(copy.halves.all)
-        copy.owners = Growing(np.int64)
-        copy.owners.extend(copy._owned([memory.tobytes() for memory in copy.ids.all]))
+        # All rows of a memory go together, so the first one of those that are left is left too.
+        copy.owners.all[:] = np.searchsorted(keep, copy.owners.all)
+        copy._divided = bool(np.any(copy.owners.all != np.arange(len(keep))))
+        copy._whereabouts.settle_all()
         return copy
 
     def slots_of(self, ids: Iterable[UUID]) -> Slots:
         """Where the vectors of these memories are, as far as there are any, in the order of the slots."""
-        slots = self._slots
-        found = [slot for memory in dict.fromkeys(ids) for slot in slots.get(memory.bytes, ())]
-        return np.sort(np.array(found, dtype=np.intp))
+        return self._whereabouts.of([memory.bytes for memory in dict.fromkeys(ids)])
 
     def nearest(self, asked: Question, slots: Slots, limit: int) -> list[Match]:
         """The memories nearest to the question among these slots, best first, each once.

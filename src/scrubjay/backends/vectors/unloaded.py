@@ -7,9 +7,10 @@ scope, or by those that kept signs say are likely to be near.
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from itertools import chain, takewhile
-from threading import Event, Lock
-from typing import Any, Final, TypeAlias
+from threading import Lock
+from typing import Any, Final, TypeAlias, TypeVar
 from uuid import UUID
 
 import numpy as np
@@ -17,6 +18,7 @@ from sqlalchemy import Connection
 
 from scrubjay.backends.aside import Aside
 from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.forks import FORKS
 from scrubjay.backends.sql.waiting import Attempt
 from scrubjay.backends.vectors import feeds, rows
 from scrubjay.backends.vectors.coded import Question
@@ -51,11 +53,19 @@ LOADED_AT_ONCE: Final = 2
 One of them may be large: those that take a moment do not wait for several that take many seconds.
 """
 
+GIVES_WAY: Final = 3
+"""How often a tenant is loaded from its beginning again, to let a fork through that waits. After that, forks wait."""
+
 Feed = Iterator[Sequence[Any]]
 Task: TypeAlias = tuple[Partition, int, "Future[None]"]
 """A partition to load, for so many dimensions, and what is done when it is."""
 
+T = TypeVar("T")
 log = logger("vectors")
+
+
+class _GaveWay(Exception):
+    """Loading has stopped, for a fork waits until nobody is inside a transaction."""
 
 
 def taken_in(connection: Connection, matrix: Matrix, feed: Feed) -> Matrix:
@@ -67,8 +77,10 @@ def taken_in(connection: Connection, matrix: Matrix, feed: Feed) -> Matrix:
     return matrix
 
 
-def loaded(connection: Connection, partition: Partition, dimensions: int, stop: Event | None = None) -> Matrix:
-    """All rows of a partition; some of them when told to stop before the end. Of none, one for so many dimensions."""
+def loaded(
+    connection: Connection, partition: Partition, dimensions: int, goes_on: Callable[[], bool] = lambda: True
+) -> Matrix:
+    """All rows of a partition, as long as it is to go on. Of none, one for so many dimensions."""
     whole = Filter(scope=Scope(tenant=partition.tenant))
     room = feeds.crowd(connection, partition.generation, whole)
     feed = feeds.all_of(connection, partition.generation, whole)
@@ -77,7 +89,7 @@ def loaded(connection: Connection, partition: Partition, dimensions: int, stop: 
         return Matrix(dimensions)
     # Not what the question has: one of another size is refused, and those who wait for the same rows are not.
     matrix = Matrix(len(first[0][-1]) // 2, room=room)
-    return taken_in(connection, matrix, takewhile(lambda _: stop is None or not stop.is_set(), chain([first], feed)))
+    return taken_in(connection, matrix, takewhile(lambda _: goes_on(), chain([first], feed)))
 
 
 def of_scope(
@@ -179,12 +191,18 @@ class Loader:
             return None
 
     def _load(self, partition: Partition, dimensions: int, arrival: "Future[None]") -> None:
-        stop = self._aside.stop
+        ways = iter(range(GIVES_WAY))
+
+        def goes_on() -> bool:
+            if FORKS.is_wanted and next(ways, None) is not None:
+                raise _GaveWay
+            return not self._aside.stop.is_set()
+
         # The number comes first: what is committed after it may be heard of twice, and is not missed.
-        attempt = Attempt(lambda read: (*rows.state(read), loaded(read, partition, dimensions, stop)))
+        attempt = Attempt(lambda read: (*rows.state(read), loaded(read, partition, dimensions, goes_on)))
         with attempt:
-            change, epoch, matrix = self._database.transact(None, attempt.work, immediate=False)
-            if stop.is_set():
+            change, epoch, matrix = self._transacted(attempt.work)
+            if self._aside.stop.is_set():
                 raise Closed
             with partition.lock:
                 if partition.epoch < epoch or not partition.matrix:
@@ -197,3 +215,9 @@ class Loader:
         else:
             log.warning("vectors not loaded", tenant=partition.tenant, error=str(attempt.error))
             arrival.set_exception(attempt.error)
+
+    def _transacted(self, work: Callable[[Connection], T]) -> T:
+        """What this reads, from its beginning again after a fork that it gave way to."""
+        while True:
+            with suppress(_GaveWay):
+                return self._database.transact(None, work, immediate=False)
