@@ -3,6 +3,7 @@
     python benchmarks/recall/run.py --data FOLDER                      # every set, the part that was never tuned on
     python benchmarks/recall/run.py --data FOLDER --sets locomo,beam --vectors kept.db --save run.json
     python benchmarks/recall/run.py --data FOLDER --compare run.json   # what changed since
+    python benchmarks/recall/run.py --data FOLDER --sets locomo --told notes   # the same, told in another way
     python benchmarks/recall/run.py --data FOLDER --quick              # a little of each set, to see that it works
 
 FOLDER holds `recall/NAME/corpus.jsonl` and `queries.jsonl`, or is that `recall` itself. A set is told to a fresh store
@@ -20,6 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import sets
+import tellings
 from ask import SYSTEMS, Outcome, run
 from kept import Kept
 from measures import MEASURES, SESSIONS, interval
@@ -37,6 +39,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="the folder with the data sets")
     parser.add_argument("--sets", default="", help="names of data sets, with commas; all when left out")
     parser.add_argument("--part", choices=sets.PARTS, default="rest", help="which questions; default rest")
+    parser.add_argument("--told", choices=tellings.WAYS, default="usual", help="how the memories are told")
     parser.add_argument("--embedder", default="minilm", help="as in SCRUBJAY_EMBEDDER")
     parser.add_argument("--vectors", type=Path, help="keep the vectors of stored texts in this file")
     parser.add_argument("--save", type=Path, help="write every question's figures to this file, as JSON")
@@ -51,7 +54,7 @@ def main() -> None:
     earlier = json.loads(given.compare.read_text("utf-8")) if given.compare else {}
     results = {}
     for name in names:
-        data = sets.read(folder / name, part=given.part, quick=given.quick)
+        data = sets.read(folder / name, part=given.part, quick=given.quick, told=given.told)
         outcomes, rate = measured(data, given.embedder, given.vectors)
         results[name] = [asdict(one) for one in outcomes]
         report(name, outcomes, rate, len(data.told), given.part)

@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import UUID
 
+from tellings import WAYS
+
 PARTS = ("rest", "dev", "all")
 
 QUICK_GROUPS = 2
@@ -52,7 +54,7 @@ def is_dev(question: str) -> bool:
     return hashlib.blake2b(question.encode(), digest_size=1).digest()[0] % 2 == 0
 
 
-def read(folder: Path, *, part: str, quick: bool) -> DataSet:
+def read(folder: Path, *, part: str, quick: bool, told: str = "usual") -> DataSet:
     rows = list(_lines(folder / "corpus.jsonl"))
     asked = [
         _asked(row) for row in _lines(folder / "queries.jsonl") if part == "all" or is_dev(row["id"]) == (part == "dev")
@@ -60,7 +62,7 @@ def read(folder: Path, *, part: str, quick: bool) -> DataSet:
     if quick:
         rows, asked = _fewer(rows, asked)
     sessions = {id_of(row["id"]): row["session"] for row in rows if row.get("session")}
-    return DataSet(folder.name, [_telling(row) for row in rows], asked, sessions)
+    return DataSet(folder.name, [WAYS[told](_telling(row)) for row in rows], asked, sessions)
 
 
 def id_of(name: str) -> UUID:

@@ -208,3 +208,26 @@ async def test_stats_and_counts_say_what_is_there(jay, clock):
     assert (await jay.stats(user="anna")).memories == 1
     assert await jay.count(user="anna", history=True) == 3
     assert await jay.check() == []
+
+
+@pytest.mark.parametrize("way", ["role", "author", "text", "nobody"])
+async def test_an_assistant_is_known_for_one_however_that_is_told(jay, way):
+    lecture = "You can use yeast, flour, water and salt for sourdough bread. " * 12
+    for place, (role, text) in enumerate([("user", "I bake sourdough bread"), ("assistant", lecture)] * 3):
+        told = {
+            "role": {"data": {"role": role}, "content": text},
+            "author": {"author": role, "content": text},
+            "text": {"content": f"{role}: {text}"},
+            "nobody": {"content": text},
+        }[way]
+        await jay.remember(**{**told, "content": f"{told['content']} {place}"}, session="s1")
+    hits = await jay.recall("sourdough bread with yeast and salt", explain=True)
+    assert {hit.signals["role"] < 0 for hit in hits if "yeast" in hit.memory.content} == {True}
+    assert {hit.signals["role"] < 0 for hit in hits if "yeast" not in hit.memory.content} == {False}
+
+
+async def test_who_wrote_a_note_is_found_with_it(jay):
+    await jay.remember("Deploys happen on Friday", author="Anna")
+    await jay.remember("Deploys happen on Monday", author="Bo")
+    for mode in ("hybrid", "words"):
+        assert contents(await jay.recall("what did Bo say?", mode=mode))[0] == "Deploys happen on Monday"

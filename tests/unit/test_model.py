@@ -197,3 +197,33 @@ def test_moments_are_brought_to_utc_and_never_guessed():
     for wrong in datetime(2026, 1, 1), "2026-01-01":  # noqa: DTZ001 -- a naive one is what is refused
         with pytest.raises(InvalidInput, match="x is"):
             in_utc("x", wrong)
+
+
+@pytest.mark.parametrize(
+    ("fields", "role"),
+    [
+        ({"kind": "message", "data": {"role": "assistant"}}, "assistant"),
+        ({"kind": "note", "data": {"role": "reviewer"}}, "reviewer"),
+        ({"kind": "message", "author": "Human"}, "user"),
+        ({"kind": "message", "author": "Anna"}, None),
+        ({"kind": "message", "content": "Assistant: you are welcome"}, "assistant"),
+        ({"kind": "message", "content": "ai:here"}, "assistant"),
+        ({"kind": "message", "content": "assistants: hired two"}, None),
+        ({"kind": "message", "content": "user: hello", "author": "Anna"}, None),
+        ({"content": "user: hello", "scope": a_scope(session="s1")}, "user"),
+        ({"author": "assistant", "scope": a_scope(session="s1")}, "assistant"),
+        ({"content": "user: hello"}, None),
+        ({"author": "assistant"}, None),
+        ({"kind": "fact", "author": "assistant", "scope": a_scope(session="s1")}, None),
+        ({"kind": "message", "data": {"role": 3}, "author": "ai"}, "assistant"),
+    ],
+)
+def test_a_role_is_told_in_three_ways(fields, role):
+    assert a_memory(**{"content": "hello", **fields}).role == role
+
+
+def test_who_wrote_a_note_or_said_something_is_found_with_it():
+    assert a_memory("Use tabs", author="Anna").speaker == "Anna"
+    assert a_memory("Use tabs", kind="message", author="Anna").speaker == "Anna"
+    assert a_memory("Use tabs", kind="preference", author="Anna").speaker == ""
+    assert a_memory("Use tabs").speaker == ""

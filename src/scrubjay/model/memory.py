@@ -28,6 +28,8 @@ from scrubjay.model.sealed import fingerprint_in
 
 DEFAULT_KIND: Final = "note"
 
+MESSAGE_KIND: Final = "message"
+
 EVENT_KINDS: Final = frozenset({"event", "message", "negotiation", "observation", "plan", "reflection", "result"})
 """Things that happened. Saying one twice is two events, so only an id makes them one."""
 
@@ -37,6 +39,19 @@ STANDING_KINDS: Final = ("instruction", "rule", "preference", "convention")
 QUIET_KINDS: Final = frozenset({"checkpoint", "checkpoint_write", "session_item", "stored_item"})
 """What programs keep for themselves, such as the state of a run. No index has its words or its meaning, and a reader
 who names no kinds does not meet it; whoever lists, counts, exports or forgets what a scope holds does."""
+
+_ROLES: Final = {
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "system": "system",
+    "tool": "tool",
+}
+"""What those are called who have no name but a role."""
+
+_LONGEST_ROLE: Final = max(map(len, _ROLES)) + 1
+"""Signs of the longest of them, with its colon."""
 
 EXPIRED: Final = "expired"
 ARCHIVED: Final = "archived"
@@ -133,9 +148,30 @@ class Memory:
         return self.kind in EVENT_KINDS
 
     @property
+    def may_be_turn(self) -> bool:
+        """Whether it can be a turn of a conversation: a message, or a note of a session."""
+        return self.kind == MESSAGE_KIND or (self.kind == DEFAULT_KIND and self.scope.session is not None)
+
+    @property
+    def role(self) -> str | None:
+        """In which role it was said, in the words of chat models.
+
+        As it was told; else as the author is called, or as stands before the text, as in "assistant: You're welcome!".
+        """
+        told = self.data.get("role")
+        if isinstance(told, str):
+            return told
+        if not self.may_be_turn:
+            return None
+        if self.author is not None:
+            return _ROLES.get(self.author.lower())
+        name, colon, _ = self.content[:_LONGEST_ROLE].partition(":")
+        return _ROLES.get(name.lower()) if colon else None
+
+    @property
     def speaker(self) -> str:
         """Who said it, for what was said: "what did Anna say?" should find Anna's words. Empty otherwise."""
-        return self.author if self.is_event and self.author else ""
+        return self.author if self.author and (self.is_event or self.kind == DEFAULT_KIND) else ""
 
     @property
     def fingerprint(self) -> bytes:
@@ -176,6 +212,12 @@ class Memory:
         The present is not before it was told, whatever the time is: the clock of whoever told it may be ahead of ours.
         """
         return self.held_at(max(now, self.created_at))
+
+    def overlaps(self, other: "Memory") -> bool:
+        """Whether there is a moment of the world that both speak of."""
+        return (self.valid_to is None or other.valid_from < self.valid_to) and (
+            other.valid_to is None or self.valid_from < other.valid_to
+        )
 
     def state(self, now: datetime) -> str:
         """`current`, `superseded`, `forgotten`, `expired`, `archived`, `past` (no longer so) or `future` (not yet)."""

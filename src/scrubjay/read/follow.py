@@ -48,10 +48,11 @@ async def follow(
     turns = {(memory.scope, memory.position) for _, memory in found if _is_turn(memory)}
     if not turns:
         return list(found)
+    assistants = by_assistant(found)
     after = [
         memory.id
         for _, memory in found[:FOLLOWED]
-        if _is_turn(memory) and not by_assistant(memory) and (memory.scope, (memory.position or 0) + 1) not in turns
+        if _is_turn(memory) and memory.id not in assistants and (memory.scope, (memory.position or 0) + 1) not in turns
     ]
     joining = await records.following(query.filter.scope, after) if after else []
     for span in _spans(question, query.filter, now):

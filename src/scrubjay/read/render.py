@@ -160,8 +160,7 @@ def _day(memory: Memory) -> str:
 
 
 def _speaker(memory: Memory) -> str:
-    role = memory.data.get("role")
-    return (memory.author or (role if isinstance(role, str) else "")) if memory.is_event else ""
+    return memory.speaker or (memory.role or "" if memory.is_event else "")
 
 
 def _task(memory: Memory) -> str:

@@ -99,7 +99,7 @@ _REASONS: Final = {
     "standing": "meant for always",
     "namesake": "titled alike",
     "importance": "important",
-    "use": "often used",
+    "use": "often recalled",
 }
 """How `why` names what else added to the total."""
 
@@ -232,8 +232,8 @@ class _Seen:
     """All that was found, seen together with the question."""
 
     __slots__ = (
-        *("_asked", "_namesakes", "_now", "_question", "_sessions", "_share", "_stand_alone", "_standing", "_talk"),
-        "_times",
+        *("_asked", "_assistants", "_namesakes", "_now", "_question", "_sessions", "_share", "_stand_alone"),
+        *("_standing", "_talk", "_times"),
     )
 
     def __init__(
@@ -242,8 +242,9 @@ class _Seen:
         self._question = question
         self._asked = Asked(question.title or question.text)
         self._now = now
+        self._assistants = by_assistant(found)
         # One more than a turn gets something of: it may be among the best itself.
-        self._sessions = sessions_of(found, best=SESSION_TURNS + 1)
+        self._sessions = sessions_of(found, self._assistants, best=SESSION_TURNS + 1)
         in_sessions = self._sessions.count(None) < len(self._sessions)
         self._stand_alone = not in_sessions
         self._talk = talk(found, self._sessions, question) if in_sessions else None
@@ -255,9 +256,10 @@ class _Seen:
 
     def parts(self, place: int, candidate: Candidate, memory: Memory) -> tuple[float, ...]:
         """What is added up for the memory at this place, in the order of `PARTS`."""
+        is_told = memory.id not in self._assistants or self._question.asks_assistant
         own = (
             0.0 if self._namesakes is None else NAMESAKE * self._namesakes[place],
-            ASSISTANT if by_assistant(memory) and not self._question.asks_assistant else self._asked.stepped(memory),
+            self._asked.stepped(memory) if is_told else ASSISTANT,
             IMPORTANCE * (memory.importance - 0.5),
             RECENCY * freshness(memory, self._now),
             familiarity(memory),

@@ -87,7 +87,7 @@ async def join_standing(
         or query.least_similarity is not None
         or serving is None
         or vector is None
-        or not any(by_assistant(memory) for _, memory in found)
+        or not by_assistant(found)
     ):
         return list(found), ()
     known = {memory.id for _, memory in found}
@@ -113,7 +113,7 @@ async def join_standing(
 
 def _laid_down(memory: Memory) -> str | None:
     """Whether a turn of a user lays down a `rule` or says a `wish`; None for all other memories."""
-    if memory.position is None or memory.kind != "message" or memory.data.get("role") != "user":
+    if not memory.may_be_turn or memory.role != "user":
         return None
     text = memory.content.lower()
     if not any(hint in text for hint in _HINTS):

@@ -13,6 +13,7 @@ from scrubjay.model import Memory
 from scrubjay.read.forms import stem_of
 from scrubjay.read.fuse import Candidate
 from scrubjay.read.sessions import Session
+from scrubjay.read.spoken import speaks_of_oneself
 from scrubjay.read.understand import Question
 
 PASSAGE: Final = 6.0
@@ -98,7 +99,7 @@ def talk(
 
 def _named(found: Sequence[tuple[Candidate, Memory]], terms: Sequence[str]) -> str | None:
     """The speaker whose name the question has, when it has only one."""
-    speakers = {memory.author for _, memory in found if memory.author is not None and memory.is_event}
+    speakers = {memory.author for _, memory in found if memory.author is not None and memory.speaker}
     named = [speaker for speaker in speakers if speaker.lower().partition(" ")[0] in terms]
     return named[0] if len(named) == 1 else None
 
@@ -110,13 +111,7 @@ def _told(content: str) -> float:
         # Of what stands before a question mark, the last sentence is the question.
         words -= sum(part[max(part.rfind("."), part.rfind("!"), part.rfind("\n")) + 1 :].count(" ") for part in asking)
     told = TOLD * log2(min(MOST_TOLD, max(FEWEST_TOLD, words)) / USUAL_TOLD)
-    return told if _speaks_of_oneself(content) else told + ABOUT_OTHERS
-
-
-def _speaks_of_oneself(content: str) -> bool:
-    text = f" {content}"
-    # One after the other, as they stand: a pattern takes ten times as long, and a loop twice.
-    return " I " in text or " I'" in text or " my " in text or " My " in text or " I’" in text
+    return told if speaks_of_oneself(content) else told + ABOUT_OTHERS
 
 
 def _speaks_of_a_time(content: str) -> bool:

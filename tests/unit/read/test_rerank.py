@@ -195,7 +195,7 @@ def test_a_memory_with_nothing_beside_it_scores_about_half():
 def test_why_says_what_mattered():
     memory = a_memory("Indentation: tabs, never spaces", importance=0.9, uses=20)
     why = ranked(pair(memory, 2.0, meaning=0.71, words=4.2), question=ask("indent with tabs?"))[0].why
-    assert why == "close in meaning (0.71) · words: tabs · important · often used"
+    assert why == "close in meaning (0.71) · words: tabs · important · often recalled"
 
 
 @pytest.mark.parametrize("cosine", [0.004, 0.0, -0.001, -0.3])

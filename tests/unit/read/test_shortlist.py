@@ -135,3 +135,10 @@ def test_where_there_is_a_turn_all_are_fetched():
     turn = Match(id=pairs[-1][0].id, score=1.0)
     found = Retrieved(rankings={**alone(pairs).rankings, "meaning": [turn]})
     assert shortlist(relevances(pairs), found, 10) == 100
+
+
+def test_where_a_message_was_fetched_all_are():
+    pairs = found_for([plain(5.0)] * 10 + [plain(1.0)] * 90)
+    diverse = diversify(rerank(pairs[:13], question=QUESTION, now=NOW), 10)
+    assert needed(diverse, relevances(pairs), 10, fetched=13) == 10
+    assert needed(diverse, relevances(pairs), 10, fetched=13, is_talk=True) == len(pairs)

@@ -4,7 +4,7 @@ import pytest
 
 from scrubjay.model import Filter, Query
 from scrubjay.read.fuse import Candidate
-from scrubjay.read.sessions import sessions_of
+from scrubjay.read.sessions import by_assistant, sessions_of
 from scrubjay.read.talk import ABOUT_OTHERS, MOST_TOLD, NOTHING, PASSAGE, PASSAGE_TURNS, SPEAKER, TOLD, WHEN, talk
 from scrubjay.read.understand import understand
 from scrubjay.testing.values import a_memory, a_scope
@@ -21,7 +21,7 @@ class TalkOf:
     def __init__(self, question, *memories):
         asked = understand(Query(text=question, filter=Filter(scope=a_scope())))
         found = [(Candidate(memory.id, 1.0, {}), memory) for memory in memories]
-        parts = talk(found, sessions_of(found, best=1), asked) or [NOTHING] * len(found)
+        parts = talk(found, sessions_of(found, by_assistant(found), best=1), asked) or [NOTHING] * len(found)
         self._parts = {memory.id: added for memory, added in zip(memories, parts, strict=True)}
 
     def parts(self, memory):

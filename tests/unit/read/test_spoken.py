@@ -1,0 +1,102 @@
+"""Spoken: a conversation is recognised however it is told, and notes of an agent are not taken for one."""
+
+import pytest
+
+from scrubjay.read.fuse import Candidate
+from scrubjay.read.sessions import by_assistant, sessions_of
+from scrubjay.read.spoken import FEWEST, FEWEST_OF_A_SIDE, LONGEST, between_people, lectures
+from scrubjay.testing.values import a_memory, a_scope
+
+CHAT = ("I went to Lisbon with my sister!", "Wow, did you like it?")
+NOTES = ("The shop runs on PostgreSQL 16", "I changed auth.py, my tests pass")
+LECTURE = "Certainly! " + "You can do this in many ways. " * LONGEST
+
+
+def said(*contents, many=FEWEST, session="s1", kind="note", **fields):
+    """So many turns of one session, with these contents in turn."""
+    scope = a_scope(session=session)
+    return [
+        a_memory(contents[place % len(contents)], kind=kind, position=place, scope=scope, **fields)
+        for place in range(many)
+    ]
+
+
+def found(memories):
+    return [(Candidate(memory.id, 1.0, {}), memory) for memory in memories]
+
+
+def placed(*memories):
+    pairs = found(memories)
+    return sessions_of(pairs, by_assistant(pairs), best=2)
+
+
+def test_notes_of_several_authors_are_talk():
+    assert "note" in between_people([*said("Yes", many=1, author="Anna"), *said("No", many=1, author="Bo")])
+
+
+def test_notes_of_one_author_are_not():
+    assert "note" not in between_people(said(*NOTES, author="claude"))
+
+
+def test_notes_without_authors_are_talk_when_they_sound_like_it():
+    assert "note" in between_people(said(*CHAT))
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        pytest.param(said(*NOTES), id="nobody is spoken to"),
+        pytest.param(said("Did you see it?"), id="nobody speaks of themselves"),
+        pytest.param(said(*CHAT, many=FEWEST - 1), id="too few"),
+        pytest.param(said(*CHAT, session=None), id="no session"),
+        pytest.param(said(*CHAT, kind="fact"), id="facts"),
+        pytest.param(said("I think you should know. " * LONGEST), id="too long"),
+    ],
+)
+def test_other_notes_are_not(notes):
+    assert "note" not in between_people(notes)
+
+
+def test_messages_are_talk_unless_many_without_a_name_are_too_long():
+    assert "message" in between_people(said("Hello", many=1, kind="message"))
+    assert "message" not in between_people(said(LECTURE, kind="message"))
+    assert "message" in between_people(said(LECTURE, kind="message", author="Anna"))
+
+
+def test_who_says_several_times_as_much_at_every_second_turn_is_an_assistant():
+    turns = said("I want to cook for my friends, can you help?", LECTURE, many=2 * FEWEST_OF_A_SIDE, kind="message")
+    assert lectures(turns) == {turn.id for turn in turns[1::2]}
+    assert by_assistant(found(turns)) == lectures(turns)
+    assert not any(session.between_people for session in placed(*turns))
+
+
+@pytest.mark.parametrize(
+    "turns",
+    [
+        pytest.param(said(*CHAT, many=20), id="both say as much"),
+        pytest.param(said("Yes", "word " * 12, many=20), id="twelve words are no lecture"),
+        pytest.param(said("Yes", LECTURE, many=2 * FEWEST_OF_A_SIDE - 1), id="too few"),
+        pytest.param(said("Yes", LECTURE, many=20, author="Anna"), id="somebody has a name"),
+        pytest.param(said("Yes", LECTURE, many=20, data={"role": "user"}), id="it is told who said it"),
+        pytest.param(said("Yes", LECTURE, many=20, kind="fact"), id="facts"),
+    ],
+)
+def test_nobody_else_is(turns):
+    assert lectures(turns) == frozenset()
+
+
+def test_a_message_outside_of_any_session_is_talk_of_its_own():
+    alone = a_memory("I went to Lisbon", kind="message", author="Anna")
+    told = a_memory("Always answer briefly", kind="message", data={"role": "user"})
+    between, to_assistant, note = placed(alone, told, a_memory("Lisbon"))
+    assert between is not None
+    assert between.between_people
+    assert not between.turns
+    assert to_assistant is not None
+    assert not to_assistant.between_people
+    assert note is None
+
+
+def test_a_fact_in_a_session_ends_the_talk_there():
+    fact = a_memory("Anna went to Lisbon", kind="fact", position=99, scope=a_scope(session="s1"))
+    assert {session.between_people for session in placed(*said(*CHAT), fact)} == {False}
