@@ -27,6 +27,8 @@ ScrubjayError
 """
 
 import inspect
+from collections.abc import Mapping
+from uuid import UUID
 
 
 class ScrubjayError(Exception):
@@ -77,6 +79,11 @@ class Conflict(ScrubjayError):
     """What was asked contradicts what is stored. Read it again, then decide."""
 
     status = 409
+
+    def __init__(self, message: str | None = None, *, rivals: Mapping[UUID, UUID] | None = None) -> None:
+        super().__init__(message)
+        self.rivals: Mapping[UUID, UUID] = rivals or {}
+        """Memories that were given and cannot be believed beside one that is: their ids, each with that one's."""
 
 
 class IdTaken(Conflict):

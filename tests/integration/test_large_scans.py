@@ -1,5 +1,6 @@
 """What is asked of many memories is answered from an index, or by reading little of each."""
 
+import pytest
 from sqlalchemy import select
 
 from scrubjay.backends.sql import beginnings
@@ -7,6 +8,7 @@ from scrubjay.backends.sql.conditions import conditions
 from scrubjay.backends.sql.places import among_places
 from scrubjay.backends.sql.records import SqlRecords
 from scrubjay.backends.sql.schema import memories
+from scrubjay.memories.frameworks import items
 from scrubjay.model import Filter, Scope
 from scrubjay.testing.values import NOW, a_memory
 
@@ -77,6 +79,28 @@ async def test_one_of_each_steps_along_the_index_of_keys(sqlite):
         "SEARCH memories USING INDEX ix_memories_key (scope_id=? AND key=?)",
     ]
     assert len(await SqlRecords(sqlite).one_of_each(asked(key_prefix="file:"), now=NOW, length=len("file:00:"))) == 40
+
+
+@pytest.mark.parametrize("steps", [3, 40, 41])
+async def test_namespaces_below_one_are_found_without_reading_all_of_them(jay, monkeypatch, steps):
+    monkeypatch.setattr(items, "_STEPS", steps)
+    store = items.Items(jay, user="u")
+    there = {(f"g{place % 4}", f"n{place}") for place in range(40)}
+    await store.put(
+        [items.Put(path=(path, f"k{turn}"), value={"n": turn}) for path in sorted(there) for turn in (1, 2)]
+    )
+    assert await store.namespaces() == there
+    records, read = jay.parts.stores.records, []
+
+    async def counted(*given, **options):
+        found = await type(records).one_of_each(records, *given, **options)
+        read.append(None if found is None else len(found))
+        return found
+
+    monkeypatch.setattr(records, "one_of_each", counted)
+    assert await store.namespaces(("g3",)) == {path for path in there if path[0] == "g3"}
+    assert await store.namespaces(("nowhere",)) == set()
+    assert read == ([None, 10, None, 0] if steps == 3 else [40, 40])
 
 
 async def test_a_file_looks_for_texts_before_it_reads_data_as_json():

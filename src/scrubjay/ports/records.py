@@ -1,6 +1,6 @@
 """The truth: rows that are written, read and closed, and the words in them."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple, Protocol, TypeAlias
@@ -72,13 +72,38 @@ class Marked(NamedTuple):
     """Those that are no longer believed."""
 
 
+def rival(given: Memory, same_key: Iterable[Memory], same_words: Memory | None) -> Memory | None:
+    """The one of those believed beside which this one cannot be: of the same time and key, or of the same words."""
+    if given.superseded_at is not None:
+        return None
+    overlapping = next((one for one in same_key if one.overlaps(given)), None)
+    return overlapping or (same_words if given.valid_to is None else None)
+
+
 def contradiction(stored: Memory, given: Memory) -> Conflict:
     """What to raise when two memories cannot both be believed: they have one key, or say the same, in one place."""
-    named = f"key {given.key!r} has two current values" if given.key else "the same is remembered twice"
+    return contradictions([(stored, given)])
+
+
+def contradictions(pairs: Sequence[tuple[Memory, Memory]]) -> Conflict:
+    """The same for several, each after the stored one that it contradicts. The message speaks of the first."""
+    stored, given = pairs[0]
+    named = "the same is remembered twice"
+    if given.key:
+        are_current = stored.valid_to is None and given.valid_to is None
+        named = f"key {given.key!r} has two {'current values' if are_current else 'values for the same time'}"
     return Conflict(
-        f"{named} in {given.scope}: {stored.id}, which is stored, and {given.id}, which is not. "
-        f"Forget {stored.id} here and try again, or forget {given.id} where it comes from"
+        f"{named} in {given.scope}: {stored.id}{_stretch(stored)}, which is stored, and {given.id}{_stretch(given)}, "
+        f"which is not. Forget {stored.id} here and try again, or forget {given.id} where it comes from",
+        rivals={given.id: stored.id for stored, given in pairs},
     )
+
+
+def _stretch(memory: Memory) -> str:
+    """From when to when it held, where it has ended."""
+    if memory.valid_to is None:
+        return ""
+    return f" ({memory.valid_from.isoformat()} to {memory.valid_to.isoformat()})"
 
 
 class Records(Protocol):
@@ -101,7 +126,8 @@ class Records(Protocol):
 
         But where the stored one is believed and the row, of the same memory, is closed or has ended, the stored one is
         closed as the row says (`Memory.closed_as`), before any row is opened. Of two rows with one id, the first
-        counts. Raises Conflict (`contradiction`) when a row contradicts what is believed then.
+        counts. Raises Conflict (`contradictions`) when a row contradicts what is believed then (`rival`), and names all
+        that do: its `rivals`.
         """
 
     async def get(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
@@ -124,11 +150,14 @@ class Records(Protocol):
     async def among(self, filter: Filter, *, now: datetime, limit: int) -> list[UUID] | None:
         """Return the ids of all matching memories, newest first, or None when there are more than the limit."""
 
-    async def one_of_each(self, filter: Filter, *, now: datetime, length: int) -> list[Memory]:
+    async def one_of_each(
+        self, filter: Filter, *, now: datetime, length: int, limit: int | None = None
+    ) -> list[Memory] | None:
         """Return one matching memory for each beginning that their keys have: the first characters, this many.
 
         Ordered by the beginnings, as code points. A key that is shorter is a beginning of its own; what has no key is
         left out. It takes as long as there are beginnings, not as there are memories, unless the filter admits few.
+        None when there are more than the limit, counted in each scope by itself.
         """
 
     async def count(self, filter: Filter, *, now: datetime) -> Counts:
@@ -203,8 +232,12 @@ class Records(Protocol):
     async def backlog(self, generation: int) -> int:
         """Count what `pending` would return without a limit."""
 
-    async def mark(self, ids: Sequence[UUID], generation: int | None) -> Marked:
-        """Note that these are indexed with this generation, or with none. Say which are not stored, or are closed."""
+    async def mark(self, ids: Sequence[UUID], generation: int | None, *, live: Collection[UUID] = ()) -> Marked:
+        """Note that these are indexed with this generation, or with none. Say which are not stored, or are closed.
+
+        Of those in `live`, which were indexed as believed, one that is closed by now is left without a mark, in the
+        same transaction: its vectors are not right yet.
+        """
 
     async def unmark(self, generation: int) -> int:
         """Clear the mark of every memory that is indexed with this generation; return how many those were."""

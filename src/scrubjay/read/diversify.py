@@ -7,6 +7,7 @@ from itertools import pairwise
 from math import ceil
 from typing import Final, NamedTuple, TypeVar
 
+from scrubjay.model.opposites import are_opposed
 from scrubjay.read.rerank import Ranked
 
 ALIKE: Final = 0.8
@@ -40,8 +41,8 @@ class Diverse(NamedTuple):
 def diversify(ranked: Sequence[Ranked], limit: int) -> Diverse:
     """Return the best `limit`, in the order they came, except that near-duplicates of a better one come last.
 
-    Nothing is lost that there is room for. Texts whose numbers or negations differ are never duplicates: a changed
-    port and a rule turned round look alike and are not.
+    Nothing is lost that there is room for. Texts whose numbers or negations differ, or that say the opposite, are never
+    duplicates: a changed port and a rule turned round look alike and are not.
     """
     taken: list[Ranked] = []
     behind: list[Ranked] = []
@@ -94,6 +95,7 @@ class Gist:
             _share(self.different, other.different) >= ALIKE
             and _share(self.pairs(), other.pairs()) >= ALIKE
             and self.turning() == other.turning()
+            and not are_opposed(self.words, other.words)
         )
 
     def marks(self) -> list[str]:

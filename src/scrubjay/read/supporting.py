@@ -5,6 +5,7 @@ question than the code that does it. Whoever asks where something is done wants 
 """
 
 import re
+from functools import lru_cache
 from typing import Final
 
 from scrubjay.model import Memory
@@ -20,17 +21,39 @@ hit@5 0.403 → 0.418; with -1 0.273 and 0.418.
 
 _KINDS: Final = frozenset({CODE_KIND, FILE_KIND})
 
+_TEST_FOLDERS: Final = """
+test tests __tests__ spec specs testdata fixtures e2e __mocks__ __fixtures__ __snapshots__ cypress testutil testutils
+"""
+
 _FOLDERS: Final = {
-    **dict.fromkeys(("test", "tests", "__tests__", "spec", "specs", "testdata", "fixtures", "e2e"), "test"),
+    **dict.fromkeys(_TEST_FOLDERS.split(), "test"),
     **dict.fromkeys(("example", "examples", "sample", "samples", "demo", "demos"), "example"),
     **dict.fromkeys(("bench", "benches", "benchmark", "benchmarks", "perf"), "benchmark"),
 }
 """By the name of a folder, in lower case, what is in it."""
 
+_TEST_FOLDER: Final = re.compile(r"(?!(?i:ab)[._-]?(?i:tests?)$)(?:.+[._-](?i:tests?)|.*[A-Za-z0-9]Tests?)")
+"""Other folders of tests: `Shop.Tests`, `integration-tests`, `androidTest`, `ShopUITests`. An A/B test is source."""
+
 _FILE: Final = re.compile(
-    r"(?:test_|tests?\.|conftest\.).*|.+(?:_tests?|[.-](?:test|spec)|_spec)\.\w+|.*[a-z0-9](?:Tests?|Spec)\.\w+"
+    r"""(?!.*\.(?:md|rst|txt|adoc|html?|json|ya?ml|toml|csv|svg|png)$)(?!(?i:ab)[._-]?(?i:tests?)\.)(?:
+      (?:tests?[_-].*|[Tt]ests?\..*|conftest\.py|testutils?\.\w+|(?:spec|rails)_helper\.rb)
+    | .+[._-](?:unit)?tests?\.\w+
+    | .+[._-]specs?\.(?:rb|lua|cr|coffee|vue|svelte|[cm]?[jt]sx?)
+    | .+\.(?:cy|e2e)\.[cm]?[jt]sx?
+    | .*[A-Za-z0-9]Tests?\d*\.\w+
+    | .*TestCase\.\w+
+    | Test[A-Z]\w*\.(?:java|kt|groovy|scala|c|cc|cpp|cxx|cs|swift|m)
+    | .*[a-z0-9](?:Specs?\.(?:scala|groovy|kt|hs|js)|Suite\.scala|IT\.(?:java|kt))
+    | .+\.(?:t|bats)
+    )""",
+    re.VERBOSE,
 )
-"""The names of test files in many languages: `test_app.py`, `app_test.go`, `app.spec.ts`, `AppTest.java`."""
+"""The names of test files in many languages: `test_app.py`, `app_test.go`, `app.spec.ts`, `AppTest.java`.
+
+A word ends before them, by a sign or a capital letter: `contest.py` and `latest.ts` are source. So is `KeySpec.java`,
+and whatever is no code, such as `openapi-spec.yaml`.
+"""
 
 _BENCHMARK: Final = re.compile(r"bench(?:mark)?_.*|.+_bench(?:mark)?\.\w+")
 
@@ -82,8 +105,14 @@ def sort_of(path: str, symbol: str = "") -> str:
     # Taken apart as text: it is done for up to a hundred pieces of every question about code.
     *folders, name = path.split("/")
     for folder in folders:
-        if sort := _FOLDERS.get(folder.lower()):
+        if sort := _sort_of_folder(folder):
             return sort
     if _FILE.fullmatch(name) or symbol.rpartition(".")[2].startswith("test_"):
         return "test"
     return "benchmark" if _BENCHMARK.fullmatch(name) else ""
+
+
+@lru_cache(maxsize=4_096)
+def _sort_of_folder(name: str) -> str:
+    """What lies in a folder of this name; empty for source. Asked again and again of the same few."""
+    return _FOLDERS.get(name.lower()) or ("test" if _TEST_FOLDER.fullmatch(name) else "")

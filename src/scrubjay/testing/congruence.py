@@ -151,7 +151,9 @@ class _Twins:
         if self._random.random() < 0.1:
             await self._same(lambda store: store.unmark(2), what="unmark(2)")
         ids, generation = self._some_ids(10), self._random.choice([1, 1, 2, None])
-        await self._same(lambda store: store.mark(ids, generation), what=f"mark({ids}, {generation})")
+        live = set(ids[::2])
+        what = f"mark({ids}, {generation}, live={live})"
+        await self._same(lambda store: store.mark(ids, generation, live=live), what=what)
 
     async def _purge(self) -> None:
         scope, ids = self._scope(), self._some_ids()
@@ -180,9 +182,9 @@ class _Twins:
         await self._same(lambda store: store.among(asked, now=now, limit=5), what=f"among({asked}, now={now})")
         await self._same(lambda store: _scanned(store, asked, now), what=f"scan({asked}, now={now})")
         length = self._random.choice([1, 2, 4, 9])
-        await self._same(
-            lambda store: _beginnings(store, asked, now, length), what=f"one_of_each({asked}, now={now}, {length})"
-        )
+        most = self._random.choice([None, 1, 3, 9])
+        what = f"one_of_each({asked}, now={now}, {length}, limit={most})"
+        await self._same(lambda store: _beginnings(store, asked, now, length, most), what=what)
 
     async def _search(self) -> None:
         asked, now = self._filter(), self._clock
@@ -291,7 +293,11 @@ async def _scanned(store: TextStore, asked: Filter, now: datetime) -> list[Memor
     return [memory async for batch in store.scan(asked, now=now, batch=7) for memory in batch]
 
 
-async def _beginnings(store: TextStore, asked: Filter, now: datetime, length: int) -> list[str]:
-    found = await store.one_of_each(asked, now=now, length=length)
+async def _beginnings(
+    store: TextStore, asked: Filter, now: datetime, length: int, limit: int | None
+) -> list[str] | None:
+    found = await store.one_of_each(asked, now=now, length=length, limit=limit)
+    if found is None:
+        return None
     assert all(asked.matches(memory, now) for memory in found)
     return [memory.key[:length] for memory in found if memory.key]

@@ -93,7 +93,7 @@ def _check_free(draft: Memory, known: Known, remedy: str) -> None:
     The whole stretch counts, up to the end of time: of two who insert at once, the one whose clock is behind must not
     slip in before the other.
     """
-    taken = [one for one in known.same_key if _overlap(one, draft)]
+    taken = [one for one in known.same_key if one.overlaps(draft)]
     if known.same_words is not None:
         taken.append(known.same_words)
     if taken:
@@ -167,7 +167,7 @@ def _into_timeline(draft: Memory, stretches: Sequence[Memory]) -> Decision:
     closes: list[Memory] = []
     opens: list[Memory] = [draft]
     for old in stretches:
-        if not _overlap(old, draft):
+        if not old.overlaps(draft):
             continue
         closes.append(old.closed(draft.created_at, because=REPLACED, by=draft.id))
         if old.valid_from < draft.valid_from:
@@ -176,12 +176,6 @@ def _into_timeline(draft: Memory, stretches: Sequence[Memory]) -> Decision:
             opens.append(_stretch(old, draft, start=draft.valid_to, end=old.valid_to))
     return Decision(
         outcome="superseded" if closes else "stored", memory=draft, closes=tuple(closes), opens=tuple(opens)
-    )
-
-
-def _overlap(one: Memory, other: Memory) -> bool:
-    return (one.valid_to is None or other.valid_from < one.valid_to) and (
-        other.valid_to is None or one.valid_from < other.valid_to
     )
 
 

@@ -27,6 +27,9 @@ class Successions:
     def __len__(self) -> int:
         return len(self._waiting)
 
+    def __contains__(self, id: UUID) -> bool:
+        return id in self._waiting
+
     def wait(self, closed: Memory) -> None:
         """Let this one wait: for the id that replaced it, or for whatever has its key or its words."""
         self._waiting[closed.id] = closed

@@ -75,10 +75,13 @@ class Together:
 
     async def mark(self, generation: int, live: Mapping[UUID, bool]) -> None:
         """Mark these as indexed: each with whether it was believed when that was begun."""
-        marked = await self._records.mark(list(live), generation)
+        believed = {one for one, is_live in live.items() if is_live}
+        marked = await self._records.mark(list(live), generation, live=believed)
         # What was purged while it was being embedded must not come back as a vector.
         if marked.missing:
             await self._vectors.remove(marked.missing)
-        # Whoever closed one meanwhile retired it before it had vectors, and these would count as live for good.
-        if late := [one for one in marked.closed if live[one]]:
+        # Whoever closed one meanwhile retired it before it had vectors, and these would count as live for good. It has
+        # no mark until they do not, so that `drain` finds it if the engine fails here, or this process is killed.
+        if late := [one for one in marked.closed if one in believed]:
             await self._vectors.retire(late)
+            await self._records.mark(late, generation)

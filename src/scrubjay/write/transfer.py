@@ -7,14 +7,15 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from scrubjay.errors import InvalidInput, ScrubjayError, Unsupported
+from scrubjay.errors import Conflict, InvalidInput, ScrubjayError, Unsupported
 from scrubjay.model import Filter, Memory, Scope
 from scrubjay.model.checks import shown
 from scrubjay.model.portable import check_header, from_json, header, to_json
 from scrubjay.ports import Clock, Events, Records, Redactor
 from scrubjay.write.announce import forgotten, imported
+from scrubjay.write.heirs import Heirs
 from scrubjay.write.index import Index
-from scrubjay.write.lines import Lines, batches, numbered
+from scrubjay.write.lines import Batches, Lines, numbered
 from scrubjay.write.redact import redacted
 from scrubjay.write.successions import Successions
 
@@ -60,40 +61,44 @@ async def import_lines(
     """Store the memories of these lines for the scope's tenant; return how many were new and how many were known.
 
     Safe to repeat: what is stored already is left alone, but for what is believed here and closed in the file: that is
-    closed as the file says, in the transaction that stores what took its place. A faulty line stops the import and is
-    named; the batches before it are kept, so mend the line and run it again.
+    closed as the file says, in the transaction that stores what took its place. The lines may stand in any order. A
+    faulty line stops the import and is named; the batches before it are kept, so mend the line and run it again.
     """
     told = numbered(lines)
+    batches = Batches(told, BATCH)
     first = await anext(told, None)
     if first is None:
         raise Unsupported("there is nothing to import: the file is empty")
     check_header(_object(*first))
-    importing = _Importing(Scope(tenant=scope.tenant), records, index, events, clock)
-    new = known = 0
-    async for some in batches(told, BATCH):
-        batch = [_clean(_memory(number, line, scope), redactor) for number, line in some]
-        stored = await importing.take(batch)
-        new, known = new + stored, known + len(batch) - stored
+    importing = _Importing(Scope(tenant=scope.tenant), batches, records, index, events, clock)
+    new = read = 0
+    while some := await batches.next():
+        batch = [(number, _clean(_memory(number, line, scope), redactor)) for number, line in some]
+        new += await importing.take(batch)
+        read += len(batch)
         if progress is not None:
-            progress(new + known)
-    await importing.finish()
-    return new, known
+            progress(read)
+    new += await importing.finish()
+    return new, read - new
 
 
 @dataclass
 class _Importing:
-    """Stores a file batch by batch, and remembers what is still to be closed."""
+    """Stores a file batch by batch, and remembers what is still to be closed, and what cannot stand before that."""
 
     tenant: Scope
+    batches: Batches
     records: Records
     index: Index
     events: Events
     clock: Clock
     successions: Successions = field(default_factory=Successions)
+    heirs: Heirs = field(default_factory=Heirs)
 
-    async def take(self, batch: Sequence[Memory]) -> int:
+    async def take(self, told: Sequence[tuple[int, Memory]]) -> int:
         """Store this batch, and close what it or an earlier one replaces; return how many were new."""
-        batch = _each_once(batch)
+        batch = _each_once([memory for _, memory in told])
+        self.heirs.read(told)
         before = {one.id: one for one in await self.records.get(self.tenant, [memory.id for memory in batch])}
         closing = {
             memory.id: memory
@@ -103,21 +108,42 @@ class _Importing:
         waiting = {one: memory for one, memory in closing.items() if memory.superseded_by is not None}
         for memory in waiting.values():
             self.successions.wait(memory)
-        due = self.successions.due(batch)
+        in_sight = self.heirs.of(lambda one: one in closing or one in self.successions)
+        due = self.successions.due([*batch, *in_sight])
         ready = {one for one in closing if one not in waiting} | {memory.id for memory in due}
         rest = [memory for memory in batch if memory.id not in waiting]
-        return await self._store([*due, *rest], closing=ready, known=before.keys() | ready)
+        rows = [*due, *self.heirs.let_go(ready.__contains__), *rest]
+        return await self._store_what_can_be(rows, closing=ready, known=before.keys() | ready)
 
-    async def finish(self) -> None:
-        """Close what the file says was replaced, by something that is not in it."""
-        left = self.successions.rest()
+    async def finish(self) -> int:
+        """Close what the file says was replaced, by something that is not in it; return how many were new since."""
+        new, left = 0, self.successions.rest()
         for start in range(0, len(left), BATCH):
             some = left[start : start + BATCH]
             ids = {memory.id for memory in some}
-            await self._store(some, closing=ids, known=ids)
+            new += await self._store([*some, *self.heirs.let_go(ids.__contains__)], closing=ids, known=ids)
+        held = self.heirs.let_go(lambda _one: True)
+        for start in range(0, len(held), BATCH):
+            new += await self._store(held[start : start + BATCH], closing=(), known=())
+        return new
+
+    async def _store_what_can_be(
+        self, rows: Sequence[Memory], *, closing: Collection[UUID], known: Collection[UUID]
+    ) -> int:
+        """The same as `_store`, but for what may stand once something is closed of which the file speaks later."""
+        try:
+            return await self._store(rows, closing=closing, known=known)
+        except Conflict as error:
+            is_hopeless = any(one not in self.successions for one in error.rivals.values())
+            if not error.rivals or (is_hopeless and await self.batches.are_over()):
+                raise
+            self.heirs.hold([row for row in rows if row.id in error.rivals], error.rivals)
+            left = [row for row in rows if row.id not in error.rivals]
+        return await self._store(left, closing=closing, known=known)
 
     async def _store(self, rows: Sequence[Memory], *, closing: Collection[UUID], known: Collection[UUID]) -> int:
-        loaded = await self.records.load(rows)
+        with self.heirs.naming_lines():
+            loaded = await self.records.load(rows)
         if not loaded and not closing:
             return 0
         stored = await self.records.get(self.tenant, [row.id for row in rows])

@@ -35,6 +35,8 @@ def test_case_endings_and_punctuation_make_no_other_fact(one, other, similarity)
         ("The office is in Munich", "The shop sells bicycles", 0.99, "different"),
         ("Prefers tabs over spaces", "Prefers spaces over tabs", 0.99, "alike"),
         ("Answer yes to this and no to that", "Answer no to this and yes to that", 0.99, "alike"),
+        ("Log in first", "Log out first", 0.99, "alike"),
+        ("The counter goes up by itself", "The counter goes down by itself", 0.99, "alike"),
         ("Retries three times", "Retries five times", 0.99, "different"),
         ("Listens on port 8080", "Listens on port 9090", 0.99, "different"),
         ("It scales", "It does not scale", 0.99, "different"),

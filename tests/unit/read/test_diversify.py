@@ -52,6 +52,48 @@ def test_what_differs_in_a_number_or_a_negation_is_no_repetition(one, other):
     assert told(answers(one, other, "Something else"), 2) == [one, other]
 
 
+RULE = "{} the cache of the web server for all requests that come from the internal network of the company {} midnight"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        *(
+            ((first, "after"), (second, "after"))
+            for first, second in (
+                ("Enable", "Disable"),
+                ("We have enabled", "We have disabled"),
+                ("Allow", "Deny"),
+                ("Add", "Remove"),
+                ("Start", "Stop"),
+                ("Starting", "Stopping"),
+                ("Always keep", "Never keep"),
+                ("Turn on", "Turn off"),
+                ("It is true of", "It is false of"),
+                ("Use", "Avoid"),
+                ("Go with", "Go without"),
+                ("You must clear", "You must not clear"),
+                ("Lock", "Unlock"),
+                ("A valid answer is in", "An invalid answer is in"),
+                ("Enable the proxy and disable", "Disable the proxy and enable"),
+            )
+        ),
+        (("Clear", "before"), ("Clear", "after")),
+    ],
+)
+def test_what_says_the_opposite_is_no_repetition(one, other):
+    one, other = RULE.format(*one), RULE.format(*other)
+    assert not Gist(one).repeats(Gist(other))
+    assert not Gist(other).repeats(Gist(one))
+    assert told(answers(one, other, "Something else"), 2) == [one, other]
+
+
+@pytest.mark.parametrize("verb", ["Clear", "Please clear", "Cleared", "Enable", "Add to"])
+def test_what_is_only_put_otherwise_is_a_repetition(verb):
+    one, other = RULE.format("Clear" if "lear" in verb else verb, "after"), RULE.format(verb, "after") + "!"
+    assert Gist(one).repeats(Gist(other))
+
+
 def test_a_long_text_with_a_word_changed_is_a_repetition():
     one = LONG.format(80)
     assert told(answers(one, one.replace("internal", "external"), "Something else"), 2) == [one, "Something else"]

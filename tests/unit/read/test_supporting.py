@@ -36,6 +36,57 @@ def test_a_path_or_a_name_says_what_supports_the_source(path, symbol, sort):
 
 
 @pytest.mark.parametrize(
+    ("language", "tests"),
+    [
+        ("Python", "test_cart.py cart_test.py cart_tests.py tests.py test.py conftest.py testutils.py"),
+        ("JavaScript", "cart.test.js cart-test.js cart_test.js cart.spec.mjs CartSpec.js test-utils.js cart.cy.js"),
+        (
+            "TypeScript",
+            "cart.test.ts cart.spec.tsx cart.e2e-spec.ts test-utils.ts setupTests.ts cart.e2e.ts Cart.test.tsx",
+        ),
+        ("Java", "CartTest.java CartTests.java Test.java TestCart.java CartIT.java CartTestCase.java HTTPTest.java"),
+        ("Kotlin and Scala", "CartTest.kt CartSpec.kt CartSpec.scala CartSuite.scala CartTest.scala"),
+        ("C#", "UnitTest1.cs CartTests.cs CartTest.cs Tests.cs"),
+        ("Go", "cart_test.go cart_internal_test.go"),
+        ("Rust", "tests.rs test.rs cart_test.rs cart_tests.rs"),
+        ("C and C++", "cart_test.cc cart_unittest.cc test_cart.c CartTest.cpp cart-test.cpp TestCart.cpp CartTests.m"),
+        ("Ruby", "cart_spec.rb cart_test.rb test_cart.rb spec_helper.rb rails_helper.rb test_helper.rb"),
+        ("PHP", "CartTest.php TestCase.php FeatureTestCase.php"),
+        ("Swift and Dart", "CartTests.swift CartTest.swift cart_test.dart"),
+        ("others", "cart_test.exs test_helper.exs basic.t cart.bats cart_test.clj cart_spec.lua CartSpec.hs"),
+    ],
+)
+def test_the_tests_of_every_language_are_known_by_their_names(language, tests):
+    assert [name for name in tests.split() if sort_of(f"src/{name}") != "test"] == [], language
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "contest.py latest.ts attestation.go testimonials.tsx fastest.rs greatest.c protest.rb Contest.java Latest.cs",
+        "testing.py tester.py testament.ts request.py manifest.json testify.go Testimonial.swift attest.cpp",
+        "spec.py module_spec.py KeySpec.java PodSpec.ts inspect.go aspect.rb openapi-spec.yaml pod_spec.go Spec.java",
+        "ab_test.py ABTest.ts ab-test.js ABTests.java abtest.go unit.ts IT.java Unit.java habit.py AUDIT.java kit.ts",
+        "test-plan.md load-test.json Suite.java Suites.scala TestUtils.md app.ts Cart.cs cart.test.snap.md",
+    ],
+)
+def test_what_only_sounds_like_a_test_is_source(names):
+    assert [name for name in names.split() if sort_of(f"src/{name}")] == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "sort"),
+    [
+        *((name, "test") for name in ("Shop.Tests", "integration-tests", "unit_tests", "androidTest", "ShopUITests")),
+        *((name, "test") for name in ("Tests", "src/test/java", "__tests__", "__mocks__", "cypress", "ShopTests")),
+        *((name, "") for name in ("latest", "contest", "ab-test", "ABTests", "testing", "testimonials", "attest")),
+    ],
+)
+def test_folders_say_what_is_in_them(folder, sort):
+    assert sort_of(f"{folder}/cart.py") == sort
+
+
+@pytest.mark.parametrize(
     ("question", "asked"),
     [
         ("where is the retry logic?", set()),

@@ -190,3 +190,46 @@ async def test_what_is_closed_while_it_is_looked_over_is_not_live(stores):
     assert await index_of(replace(stores, records=Closing())).drain() == 1
     [entry] = await stores.vectors.entries(1, [memory.id])
     assert not entry.live
+
+
+class Replacing(ToyEmbedder):
+    """A model that takes so long that somebody closes what it reads meanwhile."""
+
+    def __init__(self, stores):
+        super().__init__()
+        self._stores = stores
+
+    async def embed(self, texts, *, question=False):
+        waiting = await self._stores.records.pending(1, limit=9)
+        ids = [memory.id for memory in waiting if memory.superseded_at is None]
+        await self._stores.records.close(a_scope(), ids, at=NOW, because="asked to")
+        await self._stores.vectors.retire(ids)
+        return await super().embed(texts, question=question)
+
+
+class OnceDown(MemoryVectors):
+    """An engine that fails at the first retirement after it has stored something."""
+
+    is_down = False
+
+    async def upsert(self, generation, entries):
+        await super().upsert(generation, entries)
+        self.is_down = not hasattr(self, "failed")
+
+    async def retire(self, ids):
+        if self.is_down:
+            self.is_down, self.failed = False, True
+            raise StoreUnavailable
+        await super().retire(ids)
+
+
+async def test_what_is_closed_while_it_is_embedded_is_retired_even_if_the_engine_fails_then(stores):
+    stores = replace(stores, vectors=OnceDown())
+    [memory] = await told(stores.records, a_memory("Deploys happen on Friday"))
+    assert not await index_of(stores, Replacing(stores)).add([memory])
+    assert stores.vectors.failed
+    [entry] = await stores.vectors.entries(1, [memory.id])
+    assert (entry.live, await marks(stores)) == (True, [None]), "it waits, so that it is found again"
+    assert await index_of(stores).drain() == 1
+    [entry] = await stores.vectors.entries(1, [memory.id])
+    assert (entry.live, await marks(stores)) == (False, [1])

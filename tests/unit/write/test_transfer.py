@@ -1,6 +1,7 @@
 """Import: streamed, in batches, and exact about the line that is wrong."""
 
 import json
+import random
 from dataclasses import replace
 
 import pytest
@@ -8,13 +9,13 @@ import pytest
 from scrubjay.backends.events import LocalEvents
 from scrubjay.backends.memory import MemoryStore, MemoryVectors
 from scrubjay.backends.memory.blobs import MemoryBlobs
-from scrubjay.errors import InvalidInput
+from scrubjay.errors import Conflict, InvalidInput
 from scrubjay.model import Filter, Scope
 from scrubjay.model.portable import header, to_json
 from scrubjay.ports import Stores
 from scrubjay.testing import NOW, Ticking, ToyEmbedder, a_memory, some_memories
 from scrubjay.testing.values import DAY, HOUR
-from scrubjay.write import successions, transfer
+from scrubjay.write import heirs, successions, transfer
 from scrubjay.write.index import Index
 from scrubjay.write.reconcile import reconcile
 from scrubjay.write.redact import SecretRedactor
@@ -210,3 +211,84 @@ async def test_what_has_ended_leaves_the_key_a_value_between_batches(stores, sin
     assert {one.id: one for one in await stores.records.versions(Scope(), key="k")} == {
         one.id: replace(one, generation=1) for one in newer
     }
+
+
+async def a_busy_store(chance, *, many):
+    """A store in which a few keys were told again and again, also of the past, and some words with an end."""
+    store = MemoryStore()
+    for place in range(many):
+        began = NOW + chance.randrange(-20, place + 1) * HOUR
+        told = a_memory(
+            f"Value {chance.randrange(6)}",
+            scope=Scope(),
+            key=chance.choice(["a", "b", "c", None]),
+            created_at=NOW + place * HOUR,
+            valid_from=began,
+            valid_to=chance.choice([None, None, began + chance.randrange(1, 9) * HOUR]),
+        )
+        await store.write([told], reconcile)
+        if place == many // 2:
+            older = await rows_of(store)
+    return older, await rows_of(store)
+
+
+async def rows_of(store):
+    return [one async for batch in store.scan(EVERYTHING, now=NOW) for one in batch]
+
+
+@pytest.mark.parametrize("seed", range(40))
+async def test_the_lines_may_stand_in_any_order(stores, seed):
+    chance = random.Random(seed)
+    older, newer = await a_busy_store(chance, many=30)
+    await imported(stores, lines_of(older))
+    told = [*newer, *(one for one in older if chance.random() < 0.2)]
+    chance.shuffle(told)
+    new, known = await imported(stores, lines_of(told))
+    assert (new, new + known) == (len(newer) - len(older), len(told))
+    stored = {one.id: replace(one, generation=None) for one in await rows_of(stores.records)}
+    assert stored == {one.id: one for one in newer}
+
+
+async def test_a_successor_far_before_what_it_replaced_waits_for_it(stores):
+    old = a_memory("Tabs", scope=Scope(), key="k")
+    closed, new = replaced(old, "Spaces")
+    await imported(stores, lines_of([old]))
+    watched = Watched(stores.records)
+    told = lines_of([new, *fillers(7, "a"), closed, *fillers(3, "b")])
+    assert await imported(replace(stores, records=watched), told) == (11, 1)
+    assert all(len(believed) == 1 for believed in watched.seen)
+    assert watched.seen[-1] == ["Spaces"]
+
+
+async def test_what_nothing_in_the_file_makes_room_for_is_refused_with_its_line(stores):
+    await imported(stores, lines_of([a_memory("Tabs", scope=Scope(), key="k")]))
+    rival = a_memory("Spaces", scope=Scope(), key="k")
+    with pytest.raises(Conflict, match=rf"line 3: key 'k' has two current values .*{rival.id}, which is not"):
+        await imported(stores, lines_of([*fillers(1, "a"), rival, *fillers(8, "b")]))
+    assert await count(stores) == 10, "the rest of it is stored"
+    with pytest.raises(Conflict, match="line 2: key 'k'"):
+        await imported(stores, lines_of([rival, *fillers(2, "c")]))
+    assert await count(stores) == 10, "nothing of the batch where no more is to come"
+
+
+async def test_not_more_than_so_many_are_held_back(stores, monkeypatch):
+    monkeypatch.setattr(heirs, "MOST", 4)
+    told = [a_memory(f"Fact {place}", scope=Scope(), key=f"k{place}") for place in range(9)]
+    pairs = [replaced(one, f"New {one.content}") for one in told]
+    await imported(stores, lines_of(told))
+    with pytest.raises(Conflict, match=f"line 2: more than 4 memories, of which {pairs[0][1].id} .* export them anew"):
+        await imported(stores, lines_of([new for _, new in pairs] + [old for old, _ in pairs]))
+
+
+async def test_two_values_of_a_key_for_the_same_past_are_refused_with_both(stores):
+    [mine], [theirs] = [
+        await a_history(a_memory(city, valid_from=NOW - 5 * HOUR, valid_to=NOW - hours * HOUR))
+        for city, hours in (("Rome", 1), ("Oslo", 2))
+    ]
+    await imported(stores, lines_of([mine]))
+    with pytest.raises(Conflict) as refused:
+        await imported(stores, lines_of([theirs]))
+    ends = [f"to {one.valid_to.isoformat()}" for one in (mine, theirs)]
+    for named in ("line 2: key 'k' has two values for the same time", str(mine.id), str(theirs.id), *ends, "Forget"):
+        assert named in str(refused.value)
+    assert await count(stores) == 1

@@ -6,7 +6,7 @@ keys, such filters are applied here, to all that the rest of the filter admits.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, TypeAlias, TypeVar
@@ -206,11 +206,17 @@ class EncryptedRecords:
                 return None
         return ids[::-1]
 
-    async def one_of_each(self, filter: Filter, *, now: datetime, length: int) -> list[Memory]:
+    async def one_of_each(
+        self, filter: Filter, *, now: datetime, length: int, limit: int | None = None
+    ) -> list[Memory] | None:
         """Return one matching memory for each beginning that their keys have."""
         if not await self._looks_inside(filter):
-            return await self._vault.opened(await self._records.one_of_each(filter, now=now, length=length))
-        found = {one.key[:length]: one async for batch in self.scan(filter, now=now) for one in batch if one.key}
+            stored = await self._records.one_of_each(filter, now=now, length=length, limit=limit)
+            return None if stored is None else await self._vault.opened(stored)
+        matching = [one async for batch in self.scan(filter, now=now) for one in batch if one.key]
+        found = {one.key[:length]: one for one in matching if one.key}
+        if limit is not None and len({(one.scope, one.key[:length]) for one in matching if one.key}) > limit:
+            return None
         return [found[beginning] for beginning in sorted(found)]
 
     async def count(self, filter: Filter, *, now: datetime) -> Counts:
@@ -249,9 +255,9 @@ class EncryptedRecords:
         """Count what `pending` would return without a limit."""
         return await self._records.backlog(generation)
 
-    async def mark(self, ids: Sequence[UUID], generation: int | None) -> Marked:
+    async def mark(self, ids: Sequence[UUID], generation: int | None, *, live: Collection[UUID] = ()) -> Marked:
         """Note that these are indexed with this generation, or with none. Say which are not stored, or are closed."""
-        return await self._records.mark(ids, generation)
+        return await self._records.mark(ids, generation, live=live)
 
     async def unmark(self, generation: int) -> int:
         """Clear the mark of every memory that is indexed with this generation; return how many those were."""

@@ -78,7 +78,7 @@ class PortableMemoryStore(MemoryStore):
         """Store exactly this and note that the source is here up to its place, both or none."""
         if source not in self._filled:
             raise Conflict(f"this store is not being filled from {source} any more: begin again")
-        await self.load(piece.memories)
+        await self.load(piece.memories, as_is=True)
         for blob in piece.blobs:
             self.blobs.put(blob)
         for session in piece.sessions:

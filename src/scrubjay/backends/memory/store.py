@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -12,13 +12,11 @@ from uuid import UUID
 from scrubjay.backends.memory.access import MemoryAnswers
 from scrubjay.backends.memory.bm25 import scores, terms_in
 from scrubjay.backends.memory.generations import MemoryGenerations
-from scrubjay.errors import Conflict, IdTaken
+from scrubjay.backends.memory.versions import Slot, check_unchanged, slots_of, thread_of
+from scrubjay.errors import IdTaken
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
 from scrubjay.ports import SILENT, UNSURE, WORDS_ONLY, Counts, Decide, Decision, Keeping, Known, Marked, Match
-from scrubjay.ports.records import contradiction
-
-_Slot: TypeAlias = tuple[Scope, str | bytes]
-"""A scope with a key or with a fingerprint: what only one believed, open-ended memory may have."""
+from scrubjay.ports.records import contradiction, contradictions, rival
 
 _Before: TypeAlias = list[tuple[UUID, Memory | None]]
 """What each changed row was before, in the order of the changes: None where there was none."""
@@ -36,7 +34,7 @@ class MemoryStore(MemoryGenerations):
         """The `Answers` port: what is purged here goes from there, too."""
         self._memories: dict[UUID, Memory] = {}
         # These are derived from the memories and only save looking at all of them.
-        self._believed: dict[_Slot, dict[UUID, None]] = {}
+        self._believed: dict[Slot, dict[UUID, None]] = {}
         self._positions: dict[Scope, dict[UUID, int]] = {}
         self._terms: dict[UUID, Counter[str]] = {}
 
@@ -49,8 +47,12 @@ class MemoryStore(MemoryGenerations):
         # Only now: a draft may have been replaced by a later one of the same call.
         return [self._remembered(decision) for decision in decisions]
 
-    async def load(self, memories: Sequence[Memory]) -> int:
-        """Store exactly these rows, all or none, and say how many were new. What they say is closed is closed first."""
+    async def load(self, memories: Sequence[Memory], *, as_is: bool = False) -> int:
+        """Store exactly these rows, all or none, and say how many were new. What they say is closed is closed first.
+
+        With `as_is`, they are all that a store holds, and may have stretches of a key that overlap.
+        """
+        pairs: list[tuple[Memory, Memory]] = []
         with self._all_or_none() as before:
             for memory in memories:
                 stored = self._memories.get(memory.id)
@@ -58,8 +60,16 @@ class MemoryStore(MemoryGenerations):
                     before.append((memory.id, stored))
                     self._put(closed)
             for memory in memories:
-                if memory.id not in self._memories:
+                if memory.id in self._memories:
+                    continue
+                known = self._known(memory)
+                taken = None if as_is else rival(memory, known.same_key, known.same_words)
+                if taken is None:
                     self._open(memory, before)
+                else:
+                    pairs.append((taken, memory))
+            if pairs:
+                raise contradictions(pairs)
             return sum(1 for _, stored in before if stored is None)
 
     async def get(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
@@ -93,10 +103,15 @@ class MemoryStore(MemoryGenerations):
         ids = [memory.id for memory in self._memories.values() if filter.matches(memory, now)]
         return ids[::-1] if len(ids) <= limit else None
 
-    async def one_of_each(self, filter: Filter, *, now: datetime, length: int) -> list[Memory]:
+    async def one_of_each(
+        self, filter: Filter, *, now: datetime, length: int, limit: int | None = None
+    ) -> list[Memory] | None:
         """Return one matching memory for each beginning that their keys have."""
         matching = [memory for memory in self._memories.values() if memory.key and filter.matches(memory, now)]
         found = {memory.key[:length]: memory for memory in matching if memory.key}
+        apart = {(memory.scope, memory.key[:length]) for memory in matching if memory.key}
+        if limit is not None and len(apart) > limit:
+            return None
         return [found[beginning] for beginning in sorted(found)]
 
     async def count(self, filter: Filter, *, now: datetime) -> Counts:
@@ -115,7 +130,7 @@ class MemoryStore(MemoryGenerations):
         seen = [memory for memory in self._memories.values() if scope.sees(memory.scope)]
         if key is not None:
             return [memory for memory in seen if memory.key == key]
-        return _versions(id, seen) if id is not None else []
+        return thread_of(id, seen) if id is not None else []
 
     async def neighbours(self, scope: Scope, memory: Memory, *, before: int, after: int) -> list[Memory]:
         """Return the believed memories just before and after it in its own session, in order, without itself."""
@@ -143,7 +158,7 @@ class MemoryStore(MemoryGenerations):
         """Stop believing those that the scope holds and that are believed; return them as they now are, as asked."""
         believed = [memory for memory in self._held(scope, ids) if memory.superseded_at is None]
         if seen is not None:
-            _check_unchanged(next((memory for memory in believed if memory.id == seen.id), None), seen)
+            check_unchanged(next((memory for memory in believed if memory.id == seen.id), None), seen)
         return [self._put(memory.closed(at, because=because)) for memory in believed]
 
     async def adjust(
@@ -158,7 +173,7 @@ class MemoryStore(MemoryGenerations):
         """Change how one memory is kept, not what it says; None when the scope does not hold it. Clears its mark."""
         for memory in self._held(scope, [id]):
             if seen is not None:
-                _check_unchanged(memory, seen)
+                check_unchanged(memory, seen)
             return self._put(
                 replace(
                     memory,
@@ -213,12 +228,12 @@ class MemoryStore(MemoryGenerations):
         """Count what `pending` would return without a limit."""
         return sum(memory.generation not in (generation, WORDS_ONLY, SILENT) for memory in self._memories.values())
 
-    async def mark(self, ids: Sequence[UUID], generation: int | None) -> Marked:
+    async def mark(self, ids: Sequence[UUID], generation: int | None, *, live: Collection[UUID] = ()) -> Marked:
         """Note that these are indexed with this generation, or with none. Say which are not stored, or are closed."""
-        asked = dict.fromkeys(ids)
-        marked = [self._put(replace(memory, generation=generation)) for memory in self._named(asked)]
-        closed = [memory.id for memory in marked if memory.superseded_at is not None]
-        return Marked([one for one in asked if one not in self._memories], closed)
+        closed = [one.id for one in self._named(dict.fromkeys(ids)) if one.superseded_at is not None]
+        for one in self._named(ids):
+            self._put(replace(one, generation=None if one.superseded_at and one.id in live else generation))
+        return Marked(await self.missing(ids), closed)
 
     async def unmark(self, generation: int) -> int:
         """Clear the mark of every memory that is indexed with this generation; return how many those were."""
@@ -310,7 +325,7 @@ class MemoryStore(MemoryGenerations):
             self._put(replace(self._memories[kept.id], expires_at=kept.expires_at, generation=None))
         for closed in decision.closes:
             stored = self._memories.get(closed.id)
-            _check_unchanged(stored, closed)
+            check_unchanged(stored, closed)
             before.append((closed.id, stored))
             self._put(closed)
         for opened in decision.opens:
@@ -333,7 +348,7 @@ class MemoryStore(MemoryGenerations):
         if memory.id in self._memories:
             raise IdTaken(f"id {memory.id} names another memory already: use `update` to change it, or another id")
         if memory.superseded_at is None and memory.valid_to is None:
-            for other in self._named(one for slot in _slots(memory) for one in self._believed.get(slot, ())):
+            for other in self._named(one for slot in slots_of(memory) for one in self._believed.get(slot, ())):
                 if other.valid_to is None:
                     raise contradiction(other, memory)
         # A caller may change its dict later; what is stored may not change with it.
@@ -364,7 +379,7 @@ class MemoryStore(MemoryGenerations):
         if memory.position is not None:
             self._positions.setdefault(memory.scope, {})[memory.id] = memory.position
         if memory.superseded_at is None:
-            for slot in _slots(memory):
+            for slot in slots_of(memory):
                 self._believed.setdefault(slot, {})[memory.id] = None
         return memory
 
@@ -374,27 +389,5 @@ class MemoryStore(MemoryGenerations):
 
     def _forget(self, memory: Memory) -> None:
         self._positions.get(memory.scope, {}).pop(memory.id, None)
-        for slot in _slots(memory):
+        for slot in slots_of(memory):
             self._believed.get(slot, {}).pop(memory.id, None)
-
-
-def _check_unchanged(stored: Memory | None, seen: Memory) -> None:
-    """Raise Conflict unless what is stored is believed, and kept as it was seen."""
-    if stored is None or stored.superseded_at is not None or not stored.is_kept_as(seen):
-        raise Conflict(f"memory {seen.id} was changed or deleted meanwhile: read it again, then decide")
-
-
-def _slots(memory: Memory) -> Iterator[_Slot]:
-    yield memory.scope, memory.fingerprint
-    if memory.key is not None:
-        yield memory.scope, memory.key
-
-
-def _versions(id: UUID, seen: Sequence[Memory]) -> list[Memory]:
-    """Those that lead to this id, or from it, by one having replaced the other."""
-    found: set[UUID] = set()
-    linked: set[UUID | None] = {id}
-    while more := [one for one in seen if one.id not in found and (one.id in linked or one.superseded_by in linked)]:
-        found |= {one.id for one in more}
-        linked |= {name for one in more for name in (one.id, one.superseded_by) if name is not None}
-    return [one for one in seen if one.id in found]

@@ -14,9 +14,19 @@ from scrubjay.model import Filter
 _COLUMN = memories.c
 
 
-def one_of_each(connection: Connection, filter: Filter, now: datetime, length: int) -> list[Any]:
-    """The ids of one matching memory for each beginning of their keys, ordered by the beginnings."""
-    found = {key[:length]: memory for key, memory in connection.execute(statement(connection, filter, now, length))}
+def one_of_each(
+    connection: Connection, filter: Filter, now: datetime, length: int, limit: int | None = None
+) -> list[Any] | None:
+    """The ids of one matching memory for each beginning of their keys, ordered by the beginnings.
+
+    None when there are more than the limit, counted in each scope by itself.
+    """
+    steps = statement(connection, filter, now, length)
+    steps = steps.limit(limit + 1) if limit is not None else steps
+    rows = connection.execute(steps).all()
+    if limit is not None and len(rows) > limit:
+        return None
+    found = {key[:length]: memory for key, memory in rows}
     return [found[beginning] for beginning in sorted(found)]
 
 

@@ -146,7 +146,7 @@ class SqlPortable:
         """Store exactly this and note that the source is here up to its place, both or none."""
 
         def work(connection: Connection) -> None:
-            writing.load(connection, self._reader, piece.memories)
+            writing.load(connection, self._reader, piece.memories, as_is=True)
             store_blobs(connection, piece.blobs)
             store_sessions(connection, piece.sessions)
             if piece.audit:

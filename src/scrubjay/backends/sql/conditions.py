@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, case, cast, false, func, literal, not_, or_, true
+from sqlalchemy import ColumnElement, and_, cast, false, func, literal, not_, or_, true
 from sqlalchemy.types import Numeric, Text
 
 from scrubjay.backends.sql.places import in_place
 from scrubjay.backends.sql.schema import memories
 from scrubjay.model import Filter, Json
 from scrubjay.model.checks import NAME_LIMIT
+from scrubjay.ports import WORDS_ONLY
 
 Condition = ColumnElement[bool]
 
@@ -81,6 +82,13 @@ def holds(now: datetime) -> Condition:
     )
 
 
+def unmarked(generation: int) -> Condition:
+    """What waits to be indexed with this generation."""
+    # Three ranges of one index; "not equal" would read all of it.
+    mark = memories.c.generation
+    return or_(mark.is_(None), and_(mark > WORDS_ONLY, mark < generation), mark > generation)
+
+
 def _value(path: str, dialect: str) -> "_SqliteValue | _PostgresValue":
     names = path.split(".")
     return _PostgresValue(names) if dialect == "postgresql" else _SqliteValue(names)
@@ -145,12 +153,13 @@ class _SqliteValue:
                 return self._type == ("true" if wanted else "false")
             case str():
                 return and_(self._type == "text", self._value == wanted)
-        return and_(self._type.in_(("integer", "real")), self._value == wanted)
+        # The value before its type: most rows have another one, and each question reads the text as JSON.
+        return and_(func.coalesce(self._value == wanted, false()), self._type.in_(("integer", "real")))
 
     def ordered(self, name: str, bound: str | float) -> Condition:
         """Whether it lies on that side of the bound, in the same type."""
         types = ("text",) if isinstance(bound, str) else ("integer", "real")
-        return and_(self._type.in_(types), func.coalesce(_ordered(name, self._value, literal(bound)), false()))
+        return and_(func.coalesce(_ordered(name, self._value, literal(bound)), false()), self._type.in_(types))
 
 
 class _PostgresValue:
@@ -184,7 +193,7 @@ class _PostgresValue:
         """Whether it equals, in the same type."""
         if wanted is None:
             return self._type == "null"
-        return self._json == cast(func.to_jsonb(_typed(wanted)), self._jsonb)
+        return self._json == self._given(wanted)
 
     def ordered(self, name: str, bound: str | float) -> Condition:
         """Whether it lies on that side of the bound, in the same type."""
@@ -192,9 +201,11 @@ class _PostgresValue:
             return and_(
                 self._type == "string", _ordered(name, func.coalesce(self._text, "").collate("C"), literal(bound))
             )
-        # Only a number may be cast to one, and AND does not promise an order: hence a conditional inside the cast.
-        number = cast(case((self._type == "number", self._text)), Numeric)
-        return func.coalesce(_ordered(name, number, literal(bound, Numeric)), false())
+        # As JSON, where numbers have an order too: to cast each to one would read the text of `data` once more.
+        return and_(_ordered(name, self._json, self._given(bound)), self._type == "number")
+
+    def _given(self, value: Json) -> ColumnElement[Any]:
+        return cast(func.to_jsonb(_typed(value)), self._jsonb)
 
 
 def _typed(value: Json) -> ColumnElement[Any]:
@@ -203,4 +214,5 @@ def _typed(value: Json) -> ColumnElement[Any]:
             return cast(literal(value), Text)
         case bool():
             return literal(value)
-    return cast(literal(value), Numeric)
+    # As it is written: a driver hands a float over as one, and of that a cast keeps fifteen digits.
+    return cast(literal(repr(value), Text), Numeric)

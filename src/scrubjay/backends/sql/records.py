@@ -2,25 +2,25 @@
 
 import functools
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, delete, distinct, func, or_, select, text, update
+from sqlalchemy import ColumnElement, Connection, Select, delete, distinct, func, or_, select, text, update
 
 from scrubjay.backends.sql import beginnings, texts, writing
 from scrubjay.backends.sql.answers import without_answers
 from scrubjay.backends.sql.checking import faults_of
-from scrubjay.backends.sql.conditions import conditions
+from scrubjay.backends.sql.conditions import conditions, unmarked
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.places import admitted, among_places, each_in_place
 from scrubjay.backends.sql.rows import Reader, in_order, rows
 from scrubjay.backends.sql.schema import lineage, memories
 from scrubjay.backends.sql.tellings import Teller
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
-from scrubjay.ports import WORDS_ONLY, Counts, Decide, Marked
+from scrubjay.ports import Counts, Decide, Marked
 
 _PAGE = 500
 _STRETCH = 20_000
@@ -97,12 +97,14 @@ class SqlRecords:
         )
         return list(found) if len(found) <= limit else None
 
-    async def one_of_each(self, filter: Filter, *, now: datetime, length: int) -> list[Memory]:
+    async def one_of_each(
+        self, filter: Filter, *, now: datetime, length: int, limit: int | None = None
+    ) -> list[Memory] | None:
         """Return one matching memory for each beginning that their keys have."""
 
-        def work(connection: Connection) -> list[Memory]:
-            ids = beginnings.one_of_each(connection, filter, now, length)
-            return [memory for page in _pages(ids) for memory in self._reader.by_ids(connection, page)]
+        def work(connection: Connection) -> list[Memory] | None:
+            ids = beginnings.one_of_each(connection, filter, now, length, limit)
+            return ids and [memory for page in _pages(ids) for memory in self._reader.by_ids(connection, page)]
 
         return await self._database.read(work)
 
@@ -316,21 +318,24 @@ class SqlRecords:
 
     async def pending(self, generation: int, *, limit: int) -> list[Memory]:
         """Return memories of every tenant, oldest first, that are not marked with this generation."""
-        return await self._fetch(rows().where(_unmarked(generation)).order_by(_COLUMN.seq).limit(limit))
+        return await self._fetch(rows().where(unmarked(generation)).order_by(_COLUMN.seq).limit(limit))
 
     async def backlog(self, generation: int) -> int:
         """Count what `pending` would return without a limit."""
-        statement = select(func.count()).select_from(memories).where(_unmarked(generation))
+        statement = select(func.count()).select_from(memories).where(unmarked(generation))
         return await self._database.read(lambda connection: connection.execute(statement).scalar_one())
 
-    async def mark(self, ids: Sequence[UUID], generation: int | None) -> Marked:
+    async def mark(self, ids: Sequence[UUID], generation: int | None, *, live: Collection[UUID] = ()) -> Marked:
         """Note that these are indexed with this generation, or with none; say which are not stored, or are closed."""
         asked = list(dict.fromkeys(ids))
 
         def work(connection: Connection) -> Marked:
             found = [row for page in _pages(asked) for row in writing.mark(connection, page, generation)]
             is_closed = dict(found)
-            return Marked([one for one in asked if one not in is_closed], [one for one in asked if is_closed.get(one)])
+            closed = [one for one in asked if is_closed.get(one)]
+            for page in _pages([one for one in closed if one in live]):
+                writing.mark(connection, page, None)
+            return Marked([one for one in asked if one not in is_closed], closed)
 
         # A mark that a crash loses is set again. One that it leaves speaks of vectors which an engine may have deleted.
         return await (self._database.write(work) if generation is None else self._database.note(work))
@@ -380,9 +385,3 @@ class SqlRecords:
 
 def _pages(ids: Sequence[UUID]) -> list[list[UUID]]:
     return [list(ids[start : start + _PAGE]) for start in range(0, len(ids), _PAGE)]
-
-
-def _unmarked(generation: int) -> ColumnElement[bool]:
-    # Three ranges of one index; "not equal" would read all of it.
-    mark = _COLUMN.generation
-    return or_(mark.is_(None), and_(mark > WORDS_ONLY, mark < generation), mark > generation)

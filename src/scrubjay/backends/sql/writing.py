@@ -17,7 +17,7 @@ from scrubjay.backends.sql.schema import memories
 from scrubjay.errors import Conflict, IdTaken
 from scrubjay.model import Memory, Remembered, Scope
 from scrubjay.ports import Decide, Decision, Known
-from scrubjay.ports.records import NOTHING, contradiction
+from scrubjay.ports.records import NOTHING, contradiction, contradictions, rival
 
 _NO_MARKS: Final[Mapping[UUID, int]] = {}
 
@@ -76,10 +76,11 @@ def _repeat(drafts: Sequence[Memory]) -> bool:
     return len(ids) < len(drafts) or len(words) < len(drafts)
 
 
-def load(connection: Connection, reader: Reader, loaded: Sequence[Memory]) -> int:
+def load(connection: Connection, reader: Reader, loaded: Sequence[Memory], *, as_is: bool = False) -> int:
     """Store exactly these rows, but for those whose id is there already; return how many that were.
 
-    What is believed here and closed in such a row is closed first.
+    What is believed here and closed in such a row is closed first. With `as_is`, the rows are all that a store holds,
+    and stretches of a key that overlap are none of its business.
     """
     statements = _statements(connection)
     numbers = statements.interned(connection, {memory.scope for memory in loaded})
@@ -88,9 +89,16 @@ def load(connection: Connection, reader: Reader, loaded: Sequence[Memory]) -> in
     told.learn(statements.known(connection, reader, loaded, numbers))
     for memory in loaded:
         told.close_as(memory)
+    pairs: list[tuple[Memory, Memory]] = []
     for memory in loaded:
         if memory.id not in told.by_id:
-            told.open(memory)
+            taken = None if as_is else told.rival(memory)
+            if taken is None:
+                told.open(memory)
+            else:
+                pairs.append((taken, memory))
+    if pairs:
+        raise contradictions(pairs)
     _close(connection, list(told.closed.values()))
     if told.opened:
         statements.insert(connection, list(told.opened.values()), numbers, _NO_MARKS)
@@ -183,6 +191,11 @@ class Told:
         stored = self.by_id.get(seen.id)
         if stored is None or stored.superseded_at is not None or not stored.is_kept_as(seen):
             raise changed_meanwhile(seen.id)
+
+    def rival(self, memory: Memory) -> Memory | None:
+        """What is believed that a row cannot stand beside."""
+        same_key = self.by_key[memory.scope, memory.key] if memory.key else ()
+        return rival(memory, same_key, self.by_words.get((memory.scope, memory.fingerprint, None)))
 
     def open(self, memory: Memory) -> None:
         """Take one more row, unless it contradicts what is there."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from scrubjay.memories.facts.gist import Gist, gist_of, is_same_word, left_over
+from scrubjay.model.opposites import are_opposed
 
 SAME_SIMILARITY: Final = 0.92
 """The similarity from which two texts with the same telling words are the same fact. For MiniLM, a cosine of 0.95."""
@@ -54,7 +55,7 @@ def compare(one: Gist, other: Gist, similarity: float | None) -> Likeness:
         return verdict("different", "one of them is negated")
     only_one, only_other = left_over(one, other)
     # Word for word: product and production, Marta and Martha are nearly the same, and that is not enough to merge.
-    has_same_words = one.telling == other.telling
+    has_same_words = one.telling == other.telling and not are_opposed(one.spoken, other.spoken)
     if has_same_words and _is_confirmed(one, other, similarity):
         return verdict("same", "the same words and the same meaning")
     is_close = similarity is not None and similarity >= ALIKE_SIMILARITY and share >= ALIKE_WORDS

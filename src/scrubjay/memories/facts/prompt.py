@@ -69,7 +69,7 @@ async def prompt(core: Core, filter: Filter, *, query: str, budget: int) -> Fact
 
 
 def usefulness(memory: Memory, relevance: Mapping[UUID, float], now: datetime) -> float:
-    """How much it helps: how well it answers, how important, how fresh and how often used it is, in a recall's weights.
+    """How much it helps: how well it answers, how important, how fresh, how often recalled, in a recall's weights.
 
     Without a question, nothing answers it, and the other three decide.
     """

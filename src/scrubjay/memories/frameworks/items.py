@@ -24,6 +24,8 @@ _KEYS: Final = "item:"
 """What the keys of items begin with."""
 
 _PAGE: Final = 200
+_STEPS: Final = 4_000
+"""So many namespaces are looked at to find those below one. Where there are more, the items are asked for theirs."""
 _RENEWED: Final = timedelta(seconds=1)
 """A life that would be prolonged by less than this is left as it is: many reads at once are one renewal."""
 
@@ -120,11 +122,17 @@ class Items:
 
     async def namespaces(self, prefix: Namespace = ()) -> set[Namespace]:
         """Return every namespace below this one that has items."""
-        asked = replace(self._asked(()), data={}, key_prefix=_KEYS)
-        found = await self._core.parts.stores.records.one_of_each(
-            asked, now=self._core.parts.clock(), length=len(self._keys(()))
+        asked = replace(self._asked(prefix), key_prefix=_KEYS)
+        found = await self._one_of_each(replace(asked, data={}), limit=_STEPS if prefix else None)
+        if found is None:
+            found = await self._one_of_each(asked)
+        return {_path(memory)[0] for memory in found or () if self._lies_under(memory, prefix)}
+
+    async def _one_of_each(self, asked: Filter, *, limit: int | None = None) -> list[Memory] | None:
+        """One item for each namespace that has some, or None when there are more than the limit."""
+        return await self._core.parts.stores.records.one_of_each(
+            asked, now=self._core.parts.clock(), length=len(self._keys(())), limit=limit
         )
-        return {_path(memory)[0] for memory in found if self._lies_under(memory, prefix)}
 
     def _lies_under(self, memory: Memory, prefix: Namespace) -> bool:
         """Whether it is an item of this store, below this namespace. Anybody may tell something under such a key."""

@@ -17,6 +17,9 @@ async def filled(store: PortableStore) -> list[Memory]:
         await store.write([a_memory(f"Lives in {city}", key="city")], replace_by_key)
     said = [a_memory(f"turn {turn}", kind="message", scope=a_scope(session="s")) for turn in range(3)]
     await told(store, *said)
+    # As an import of an earlier version may have left them: to be carried all the same.
+    for city in ("Oslo", "Graz"):
+        await told(store, a_memory(f"Was in {city}", key="past", valid_from=NOW - 2 * DAY, valid_to=NOW - DAY))
     await told(store, a_memory("Made from it", derived_from=(said[0].id,), data={"n": 1e22, "deep": [1, None, "é"]}))
     await store.close(a_scope(), [said[1].id], at=NOW + DAY, because="forgotten")
     await store.touch(a_scope(), [said[0].id], at=NOW + DAY)

@@ -1,7 +1,10 @@
 """Reading: get, find, scan, among, count, versions, neighbours and following; their order and their limits."""
 
+import math
 from typing import Any
 from uuid import UUID
+
+import pytest
 
 from scrubjay.model import Filter, Memory, Order, Scope, new_id
 from scrubjay.ports import Counts, Records
@@ -139,12 +142,25 @@ class FindingSuite:
         [rule] = await told(store, a_memory(kind="rule"))
         assert await store.among(Filter(scope=a_scope(), kinds=("rule",)), now=NOW, limit=1) == [rule.id]
 
+    @pytest.mark.parametrize("number", [0.12345678901234568, 1e22, -7, 9007199254740993, 1e-9])
+    async def test_numbers_in_data_are_compared_to_their_last_digit(self, store: Records, number: float) -> None:
+        await told(store, a_memory("It", data={"n": number}), a_memory("Other", data={"n": "a text"}), a_memory("None"))
+
+        async def meet(**bound: float) -> bool:
+            asked = Filter(scope=a_scope(), data={"n": dict(bound)})
+            return "It" in [one.content for one in await store.find(asked, now=NOW, limit=9)]
+
+        assert [await meet(gte=number), await meet(lte=number)] == [True, True]
+        assert [await meet(gt=number), await meet(lt=number), await meet(ne=number)] == [False, False, False]
+        below = number - 1 if isinstance(number, int) else math.nextafter(number, -math.inf)
+        assert [await meet(gt=below), await meet(lte=below), await meet(ne=below)] == [True, False, True]
+
     async def test_one_of_each_beginning_of_a_key_that_matches(self, store: Records) -> None:
         keys = ["a:x:1", "a:x:2", "a:y:1", "a:", "a", "b:x:1", "\u00e9:x", "\U0010ffff", "A:x:1", "a:x"]
         await told(store, *(a_memory(key, key=key) for key in keys), a_memory("no key"))
-        found = await store.one_of_each(HERE, now=NOW, length=4)
+        found = await store.one_of_each(HERE, now=NOW, length=4) or []
         assert [one.key[:4] for one in found if one.key] == sorted({key[:4] for key in keys})
-        under = await store.one_of_each(Filter(scope=a_scope(), key_prefix="a:"), now=NOW, length=4)
+        under = await store.one_of_each(Filter(scope=a_scope(), key_prefix="a:"), now=NOW, length=4) or []
         assert [one.key[:4] for one in under if one.key] == ["a:", "a:x", "a:x:", "a:y:"]
         assert await store.one_of_each(Filter(scope=a_scope(), key_prefix="c"), now=NOW, length=4) == []
 
@@ -162,7 +178,7 @@ class FindingSuite:
 
         async def asked(**narrow: Any) -> list[str]:  # noqa: ANN401 -- any field of a filter
             wanted = Filter(**{"scope": a_scope(), **narrow})
-            return [one.content for one in await store.one_of_each(wanted, now=NOW + DAY, length=2)]
+            return [one.content for one in await store.one_of_each(wanted, now=NOW + DAY, length=2) or []]
 
         assert await asked(kinds=("note",)) == ["Spaces", "A note"]
         assert await asked(kinds=("rule",)) == ["A rule"]
@@ -171,6 +187,22 @@ class FindingSuite:
         assert of_bob.startswith("Of bob")
         assert await asked(scope=a_scope(user="bob", session="s"), reach="holds") == ["Of bob in a session"]
         assert await asked(scope=a_scope(tenant="acme"), reach="holds") == ["Of another tenant"]
+
+    async def test_one_of_each_says_when_there_are_more_than_wanted(self, store: Records) -> None:
+        await told(store, *(a_memory(f"Fact {key}", key=key) for key in ("a:1", "a:2", "b:1", "c:1")))
+
+        async def found(limit: int, **narrow: Any) -> list[str] | None:  # noqa: ANN401 -- any field of a filter
+            wanted = Filter(scope=a_scope(), **narrow)
+            stored = await store.one_of_each(wanted, now=NOW, length=2, limit=limit)
+            return None if stored is None else [(one.key or "")[:2] for one in stored]
+
+        assert await found(3) == ["a:", "b:", "c:"]
+        assert await found(2) is None
+        assert await found(2, key_prefix="b") == ["b:"]
+        assert await found(0, key_prefix="d") == []
+        await told(store, a_memory("In a session", key="a:1", scope=a_scope(session="s")))
+        assert await found(4, reach="holds") == ["a:", "b:", "c:"], "a beginning counts once in each scope"
+        assert await found(3, reach="holds") is None
 
     async def test_count_counts_what_matches_and_every_version(self, store: Records) -> None:
         await a_chain(store, "Tabs", "Spaces", "Both")

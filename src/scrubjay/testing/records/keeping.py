@@ -224,6 +224,14 @@ class KeepingSuite:
         assert await store.mark([one.id, last.id, unknown, other.id, one.id], 1) == ([unknown], [one.id, other.id])
         assert await store.pending(1, limit=9) == []
 
+    async def test_what_was_indexed_as_believed_and_is_closed_by_now_has_no_mark(self, store: Records) -> None:
+        one, other, last = await told(store, *some_memories(3))
+        await store.mark([one.id], 1)
+        await store.close(a_scope(), [one.id, other.id], at=NOW, because="asked to")
+        ids, unknown = [one.id, other.id, last.id], new_id()
+        assert await store.mark([*ids, unknown], 1, live={one.id, last.id, unknown}) == ([unknown], [one.id, other.id])
+        assert [memory.id for memory in await store.pending(1, limit=9)] == [one.id]
+
     async def test_a_mark_can_be_moved_and_taken_away(self, store: Records) -> None:
         [stored] = await told(store, a_memory())
         await store.mark([stored.id], 1)

@@ -79,6 +79,31 @@ class LoadingSuite:
             assert named in str(refused.value)
         assert await all_rows(store, a_scope()) == before
 
+    async def test_load_names_everything_that_it_refuses(self, store: Records) -> None:
+        stored = await told(
+            store, *(a_memory(f"Value {place}", key=f"k{place}") for place in range(3)), a_memory("Tea")
+        )
+        rivals = [a_memory("Other", key="k0"), a_memory("Other", key="k2"), a_memory("Tea")]
+        with pytest.raises(Conflict) as refused:
+            await store.load([rivals[0], a_memory("Fine"), *rivals[1:]])
+        named = zip(rivals, [stored[0], stored[2], stored[3]], strict=True)
+        assert refused.value.rivals == {one.id: other.id for one, other in named}
+        assert await all_rows(store, a_scope()) == stored
+
+    async def test_load_refuses_stretches_of_a_key_that_overlap(self, store: Records) -> None:
+        [stored] = await told(store, a_memory("Rome", key="city", valid_from=NOW - DAY, valid_to=NOW - HOUR))
+        rival = a_memory("Oslo", key="city", valid_from=NOW - 2 * HOUR, valid_to=NOW)
+        with pytest.raises(Conflict, match="key 'city' has two values for the same time") as refused:
+            await store.load([rival])
+        assert refused.value.rivals == {rival.id: stored.id}
+        beside = [
+            a_memory("Bonn", key="city", valid_from=NOW - HOUR, valid_to=NOW),
+            a_memory("Oslo", key="other", valid_from=NOW - 2 * HOUR, valid_to=NOW),
+            rival.closed(NOW, because="not true"),
+        ]
+        assert await store.load(beside) == 3
+        assert await all_rows(store, a_scope()) == [stored, *beside]
+
     async def test_load_closes_nothing_of_another_place_under_the_same_id(self, store: Records) -> None:
         stored = await told(
             store, a_memory("Mine", key="k"), a_memory("Theirs", key="k", scope=replace(a_scope(), tenant="acme"))
