@@ -3,6 +3,8 @@
 import asyncio
 import os
 import random
+import time
+from dataclasses import replace
 from threading import Event, Thread, Timer
 
 import pytest
@@ -128,6 +130,20 @@ async def test_a_narrow_place_finds_the_same_however_common_a_word_is(database, 
     for _ in range(15):
         terms = list(dict.fromkeys(chance.choices(WORDS, WEIGHTS, k=chance.randrange(1, 7))))
         assert await held(database, kept, terms, of_anna) == await on_disk(database, terms, of_anna), terms
+
+
+@pytest.mark.parametrize("share", [2, 40, 499, 1_000])
+async def test_what_few_of_the_best_meet_is_found_in_memory_as_well(database, little_is_much, monkeypatch, share):
+    monkeypatch.setattr(shelf, "LOOKED_AT", 9)
+    chance, records, kept = random.Random(share), SqlRecords(database), Shelf(database)
+    said = [a_memory(f"{a_text(chance)} number{place}", data={"n": place % share}) for place in range(500)]
+    await records.write(said, keep_all)
+    of_few = replace(EVERYBODY, data={"n": 0})
+    for many in (1, 3, 20):
+        terms = list(dict.fromkeys(chance.choices(WORDS, WEIGHTS, k=5)))
+        assert await held(database, kept, terms, of_few, limit=many) == await on_disk(
+            database, terms, of_few, limit=many
+        )
 
 
 async def test_until_there_is_a_book_the_index_on_disk_answers(database):
@@ -371,6 +387,33 @@ async def test_a_book_that_nobody_asks_for_any_more_gives_way(two_of_which_one_f
     kept._tenants["one"]._asked_at -= 86_400
     await ask("two", 2)
     assert kept._tenants["one"].book is None
+    assert kept._tenants["two"].book is not None
+
+
+async def test_how_large_a_book_was_long_ago_does_not_keep_it_out_for_ever(two_of_which_one_fits, monkeypatch):
+    kept, ask, read = two_of_which_one_fits
+    monkeypatch.setattr(shelf, "REFUSED", 0.0)
+    await ask("one", 20)
+    await ask("two", 3)
+    assert read == ["one", "two"]
+    kept._tenants["two"].size *= 1_000  # Most of it was purged since.
+    monkeypatch.setattr(shelf, "MEMORY", kept._tenants["one"].book.size * 3)
+    await ask("two", 3)
+    assert read == ["one", "two"]
+    kept._tenants["two"]._weighed_at -= readership.BELIEVED
+    await ask("two")
+    assert read == ["one", "two", "two"]
+    assert all(kept._tenants[tenant].book is not None for tenant in ("one", "two"))
+
+
+async def test_no_book_gives_way_to_one_that_had_to_go_while_it_was_read(two_of_which_one_fits):
+    kept, ask, _ = two_of_which_one_fits
+    gone = kept._tenants["one"]
+    kept._tenants["one"] = gone.without_book()
+    await ask("two")
+    for _ in range(50):
+        gone.ask(time.monotonic())
+    kept._make_room(gone)
     assert kept._tenants["two"].book is not None
 
 

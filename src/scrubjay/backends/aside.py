@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from threading import Event, Lock, Thread, current_thread
 
-from scrubjay.backends.freed import give_back
 from scrubjay.errors import Closed
 
 
@@ -27,7 +26,6 @@ class Aside:
         def whole() -> None:
             try:
                 work()
-                give_back()
             finally:
                 self._threads.discard(current_thread())
 

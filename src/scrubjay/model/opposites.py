@@ -35,7 +35,8 @@ _SIDES: Final = (
 """Two sides of one thing; a word may stand for several."""
 
 _TURNING: Final = ("un", "dis", "non", "in", "im", "de")
-"""Beginnings that turn a word round: lock and unlock, valid and invalid."""
+_SHORTEST: Final = 3
+"""Beginnings that turn a word round: lock and unlock, valid and invalid. Not of the shortest: to and into are one."""
 
 
 def _forms(word: str) -> Iterator[str]:
@@ -76,12 +77,12 @@ def are_opposed(one: Sequence[str], other: Sequence[str]) -> bool:
 def _turns_round(word: str, others: Collection[str]) -> bool:
     """Whether its opposite is among the others."""
     known = _OPPOSITES.get(word, ())
-    return any(
-        other in known
-        or (other.endswith(word) and other[: -len(word)] in _TURNING)
-        or (word.endswith(other) and word[: -len(other)] in _TURNING)
-        for other in others
-    )
+    return any(other in known or _is_turned(word, other) or _is_turned(other, word) for other in others)
+
+
+def _is_turned(word: str, longer: str) -> bool:
+    """Whether the longer one is this word, with a beginning that turns it round."""
+    return len(word) >= _SHORTEST and longer.endswith(word) and longer[: -len(word)] in _TURNING
 
 
 def _is_paired(word: str, words: Collection[str]) -> bool:

@@ -160,7 +160,9 @@ def _day(memory: Memory) -> str:
 
 
 def _speaker(memory: Memory) -> str:
-    return memory.speaker or (memory.role or "" if memory.is_event else "")
+    """Who said it, unless the text begins with that anyway."""
+    role = memory.data.get("role")
+    return memory.speaker or (role if memory.is_event and isinstance(role, str) else "")
 
 
 def _task(memory: Memory) -> str:

@@ -8,7 +8,7 @@ from uuid import UUID
 from scrubjay.model import Memory, Scope
 from scrubjay.model.memory import MESSAGE_KIND
 from scrubjay.read.fuse import Candidate
-from scrubjay.read.spoken import between_people, lectures
+from scrubjay.read.spoken import between_people, lectures, noted
 
 _NOT_PEOPLE: Final = frozenset({"assistant", "system", "tool"})
 
@@ -67,7 +67,10 @@ def by_assistant(found: Sequence[tuple[Candidate, Memory]]) -> frozenset[UUID]:
     """The ids of those that an assistant said."""
     # Most recalls find nothing that anybody said, and are told so at once.
     said = [memory for _, memory in found if memory.data or memory.position is not None or memory.kind == MESSAGE_KIND]
-    return lectures(said).union(memory.id for memory in said if memory.role == "assistant") if said else _NOBODY
+    if not said:
+        return _NOBODY
+    named = {memory.id for memory in said if memory.role == "assistant"}
+    return lectures(said) | (named - noted(said) if named else named)
 
 
 def _by_a_person(memory: Memory) -> bool:

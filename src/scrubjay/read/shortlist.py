@@ -3,7 +3,7 @@
 A hundred candidates are found for ten answers. What reranking adds to a memory that stands alone, outside of any
 session, is bounded, so one that lies far enough behind the last answer cannot become one. A turn of a conversation
 is different: others lend it relevance, and it lends to others, so where there is one all are fetched. A message outside
-of any session is judged as a turn is, which is known once it was fetched.
+of any session is judged as a turn is, which is known once one was fetched: until then, it is taken to stand alone.
 """
 
 from bisect import bisect_right

@@ -23,6 +23,8 @@ class Successions:
     def __init__(self) -> None:
         self._waiting: dict[UUID, Memory] = {}
         self._marks: defaultdict[_Mark, list[UUID]] = defaultdict(list)
+        self._passed_on: dict[UUID, UUID] = {}
+        """What some wait for in place of what replaced them, which was replaced in its turn."""
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -30,54 +32,56 @@ class Successions:
     def __contains__(self, id: UUID) -> bool:
         return id in self._waiting
 
+    def __iter__(self) -> Iterator[Memory]:
+        """All that wait, oldest first."""
+        return iter(list(self._waiting.values()))
+
     def wait(self, closed: Memory) -> None:
         """Let this one wait: for the id that replaced it, or for whatever has its key or its words."""
+        if closed.id in self._waiting:
+            return
         self._waiting[closed.id] = closed
-        for mark in _awaited(closed):
+        for mark in self._awaited(closed):
             self._marks[mark].append(closed.id)
 
     def due(self, arriving: Iterable[Memory]) -> list[Memory]:
-        """Those that need not wait any longer once these are stored, oldest first."""
-        found: dict[UUID, None] = {}
+        """Those that need not wait any longer once these are stored, oldest first. They wait until `let_go`."""
+        found: set[UUID] = set()
         for memory in arriving:
             if memory.superseded_at is None:
-                found |= dict.fromkeys(self._replaced_by(memory))
-            elif memory.id in self._marks:
-                self._pass_on(self._marks.pop(memory.id), memory.superseded_by, found)
-        if len(self._waiting) > MOST:
-            return self.rest()
-        return [self._let_go(one) for one in found if one in self._waiting]
+                found.update(self._replaced_by(memory))
+            elif memory.superseded_by is not None:
+                self._pass_on(memory.id, memory.superseded_by)
+            else:  # It was forgotten, and nothing comes after it.
+                found.update(self._marks.get(memory.id, ()))
+        return [memory for memory in self if memory.id in found or len(self) > MOST]
 
-    def _replaced_by(self, memory: Memory) -> list[UUID]:
+    def _replaced_by(self, memory: Memory) -> Iterator[UUID]:
         """Those in whose place it comes. The others that have its key or its words wait on."""
-        replaced: list[UUID] = []
         for mark in (memory.id, *_slots(memory)):
-            waiting = [one for one in self._marks.pop(mark, ()) if one in self._waiting]
-            replaced += [one for one in waiting if _takes_the_place(memory, self._waiting[one])]
-            if left := [one for one in waiting if one not in replaced]:
-                self._marks[mark] = left
-        return replaced
+            yield from (one for one in self._marks.get(mark, ()) if _takes_the_place(memory, self._waiting[one]))
 
-    def _pass_on(self, waiting: list[UUID], to: UUID | None, found: dict[UUID, None]) -> None:
-        """What they wait for was replaced in its turn: they wait on. If it was forgotten, there is nothing to come."""
-        if to is None:
-            found |= dict.fromkeys(waiting)
-        else:
+    def _pass_on(self, id: UUID, to: UUID) -> None:
+        """Let those that wait for one wait for another."""
+        waiting = self._marks.pop(id, [])
+        if waiting:
             self._marks[to] += waiting
+            self._passed_on |= dict.fromkeys(waiting, to)
 
-    def _let_go(self, id: UUID) -> Memory:
-        memory = self._waiting.pop(id)
-        for mark in _awaited(memory):
-            if left := [one for one in self._marks.pop(mark, ()) if one != id]:
-                self._marks[mark] = left
-        return memory
+    def let_go(self, closed: Iterable[Memory]) -> None:
+        """Let these wait no longer: they are closed."""
+        for memory in closed:
+            del self._waiting[memory.id]
+            for mark in self._awaited(memory):
+                if left := [one for one in self._marks.pop(mark, ()) if one != memory.id]:
+                    self._marks[mark] = left
+            self._passed_on.pop(memory.id, None)
 
-    def rest(self) -> list[Memory]:
-        """All that still wait, oldest first. After that, none do."""
-        left = list(self._waiting.values())
-        self._waiting.clear()
-        self._marks.clear()
-        return left
+    def _awaited(self, closed: Memory) -> Iterator[_Mark]:
+        heir = self._passed_on.get(closed.id, closed.superseded_by)
+        if heir is not None:
+            yield heir
+        yield from _slots(closed)
 
 
 def _takes_the_place(new: Memory, old: Memory) -> bool:
@@ -85,12 +89,6 @@ def _takes_the_place(new: Memory, old: Memory) -> bool:
     if new.valid_to is None or old.valid_to is not None:
         return True
     return old.key is None and old.superseded_by == new.id
-
-
-def _awaited(closed: Memory) -> Iterator[_Mark]:
-    if closed.superseded_by is not None:
-        yield closed.superseded_by
-    yield from _slots(closed)
 
 
 def _slots(memory: Memory) -> Iterator[_Mark]:

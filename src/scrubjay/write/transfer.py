@@ -109,37 +109,58 @@ class _Importing:
         for memory in waiting.values():
             self.successions.wait(memory)
         in_sight = self.heirs.of(lambda one: one in closing or one in self.successions)
-        due = self.successions.due([*batch, *in_sight])
-        ready = {one for one in closing if one not in waiting} | {memory.id for memory in due}
-        rest = [memory for memory in batch if memory.id not in waiting]
-        rows = [*due, *self.heirs.let_go(ready.__contains__), *rest]
-        return await self._store_what_can_be(rows, closing=ready, known=before.keys() | ready)
+        due = {memory.id for memory in self.successions.due([*batch, *in_sight])}
+        ready = {one for one in closing if one not in waiting}
+        free = self.heirs.let_go(lambda one: one in due or one in ready)
+        rows = [*free, *(memory for memory in batch if memory.id not in waiting)]
+        return await self._store_what_can_be(rows, closing=ready, known=before.keys())
 
     async def finish(self) -> int:
         """Close what the file says was replaced, by something that is not in it; return how many were new since."""
-        new, left = 0, self.successions.rest()
+        new, held = 0, self.heirs.let_go(lambda _one: True)
+        awaited = {memory.id for memory in self.successions.due(held)}
+        left = [memory for memory in self.successions if memory.id not in awaited]
         for start in range(0, len(left), BATCH):
             some = left[start : start + BATCH]
             ids = {memory.id for memory in some}
-            new += await self._store([*some, *self.heirs.let_go(ids.__contains__)], closing=ids, known=ids)
-        held = self.heirs.let_go(lambda _one: True)
-        for start in range(0, len(held), BATCH):
-            new += await self._store(held[start : start + BATCH], closing=(), known=())
-        return new
+            new += await self._store(some, closing=ids, known=ids)
+        self.successions.let_go(left)
+        return new + await self._store_at_last(held)
 
     async def _store_what_can_be(
         self, rows: Sequence[Memory], *, closing: Collection[UUID], known: Collection[UUID]
     ) -> int:
-        """The same as `_store`, but for what may stand once something is closed of which the file speaks later."""
+        """Store these and close what they replace, but for what may stand once the file has told more."""
+        while True:
+            try:
+                return await self._store_with_due(rows, closing=closing, known=known)
+            except Conflict as error:
+                held, left = _parted(rows, error)
+                is_hopeless = any(one not in self.successions for one in error.rivals.values())
+                if not held or (is_hopeless and await self.batches.are_over()):
+                    raise
+                self.heirs.hold(held, error.rivals)
+                rows = left
+
+    async def _store_at_last(self, rows: Sequence[Memory]) -> int:
+        """Store these and close what they replace. Raises Conflict after that, when some of them cannot be."""
         try:
-            return await self._store(rows, closing=closing, known=known)
+            return await self._store_with_due(rows) if rows else 0
         except Conflict as error:
-            is_hopeless = any(one not in self.successions for one in error.rivals.values())
-            if not error.rivals or (is_hopeless and await self.batches.are_over()):
-                raise
-            self.heirs.hold([row for row in rows if row.id in error.rivals], error.rivals)
-            left = [row for row in rows if row.id not in error.rivals]
-        return await self._store(left, closing=closing, known=known)
+            refused, left = _parted(rows, error)
+            if refused:
+                await self._store_at_last(left)
+            raise
+
+    async def _store_with_due(
+        self, rows: Sequence[Memory], *, closing: Collection[UUID] = (), known: Collection[UUID] = ()
+    ) -> int:
+        """Store these and, in the same transaction, close what waits for them: not for others that are held back."""
+        due = self.successions.due(rows)
+        ids = {memory.id for memory in due}
+        new = await self._store([*due, *rows], closing={*closing, *ids}, known={*known, *ids})
+        self.successions.let_go(due)
+        return new
 
     async def _store(self, rows: Sequence[Memory], *, closing: Collection[UUID], known: Collection[UUID]) -> int:
         with self.heirs.naming_lines():
@@ -166,6 +187,11 @@ class _Importing:
         named = [memory.superseded_by for memory in closed if memory.superseded_by is not None]
         heirs = {memory.id for memory in await self.records.get(self.tenant, named)} if named else set()
         return [memory for memory in closed if memory.superseded_by not in heirs]
+
+
+def _parted(rows: Sequence[Memory], error: Conflict) -> tuple[list[Memory], list[Memory]]:
+    """Those of these that cannot be believed beside what is, and the others."""
+    return [row for row in rows if row.id in error.rivals], [row for row in rows if row.id not in error.rivals]
 
 
 def _each_once(batch: Sequence[Memory]) -> list[Memory]:

@@ -2,9 +2,11 @@
 
 import asyncio
 import os
+import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 from sqlalchemy import text
@@ -168,6 +170,29 @@ def test_loading_gives_way_to_a_fork_and_begins_again(url, monkeypatch):
         assert search.result(60) == 500
     assert sum(chunks) > 500
     asyncio.run(engine.shut())
+    asyncio.run(database.shut())
+
+
+def test_who_gives_way_to_a_fork_reads_nothing_any_more(url, tmp_path, monkeypatch):
+    monkeypatch.setattr(feeds, "CHUNK", 10)
+    database = Database(url)
+    asyncio.run(database.write(metadata.create_all))
+    asyncio.run(EmbeddedVectors(database).upsert(1, entries_of(directions(50))))
+    leave, are_read = Forks.__exit__, []
+
+    def watched(self, kind, error, trace):
+        if kind is unloaded._GaveWay:
+            with closing(sqlite3.connect(tmp_path / "forked.db", timeout=0)) as other:
+                other.execute("CREATE TABLE IF NOT EXISTS anything (at TEXT)")
+                # Says whether somebody reads what was there before.
+                are_read.append(other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0])
+        leave(self, kind, error, trace)
+
+    monkeypatch.setattr(Forks, "__exit__", watched)
+    monkeypatch.setattr(Forks, "is_wanted", True)
+    partition = Partition(1, a_scope().tenant)
+    unloaded.Loader(database, Aside(), lambda _: None).start(partition, 2).result(60)
+    assert (are_read, len(partition.matrix)) == ([0] * unloaded.GIVES_WAY, 50)
     asyncio.run(database.shut())
 
 

@@ -1,14 +1,22 @@
 """What is free again goes back to the system, where it can."""
 
+import asyncio
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from scrubjay.backends import freed
 from scrubjay.backends.aside import Aside
+from scrubjay.backends.sql import shelf
+from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.migrate import migrate
+from scrubjay.backends.sql.readership import Tenant
+from scrubjay.backends.vectors import unloaded
+from scrubjay.backends.vectors.partition import Partition
 
 GROWN = """
 from scrubjay.backends.freed import give_back
@@ -46,10 +54,43 @@ def test_elsewhere_the_system_sees_to_it(monkeypatch, system):
     freed._trim.cache_clear()
 
 
-def test_whoever_worked_aside_gives_it_back(monkeypatch):
+def test_it_is_done_the_more_seldom_the_longer_it_takes(monkeypatch):
+    done = []
+
+    def slowly(_pad):
+        done.append(time.monotonic())
+        time.sleep(0.02)
+        return 1
+
+    monkeypatch.setattr(freed, "_trim", lambda: slowly)
+    monkeypatch.setattr(freed, "_next", [0.0])
+    until = time.monotonic() + 0.3
+    while time.monotonic() < until:
+        freed.give_back()
+        time.sleep(0.001)
+    assert len(done) == 1
+
+
+@pytest.fixture
+async def database(tmp_path):
+    database = Database(f"sqlite:///{tmp_path}/given.db")
+    await migrate(database)
+    yield database
+    await database.shut()
+
+
+async def test_whoever_read_a_book_gives_it_back_and_not_who_reads_on(database, monkeypatch):
     given = []
-    monkeypatch.setattr("scrubjay.backends.aside.give_back", lambda: given.append(True))
-    aside = Aside()
-    aside.begin(lambda: None, name="some work")
+    monkeypatch.setattr(shelf, "give_back", lambda: given.append(True))
+    kept, tenant = shelf.Shelf(database), Tenant("default")
+    for _ in range(3):
+        await asyncio.to_thread(kept._read, tenant)
+    assert (given, tenant.book is not None) == ([True], True)
+
+
+async def test_whoever_loaded_vectors_gives_it_back(database, monkeypatch):
+    given, aside = [], Aside()
+    monkeypatch.setattr(unloaded, "give_back", lambda: given.append(True))
+    unloaded.Loader(database, aside, lambda _: None).start(Partition(1, "default"), 2).result(60)
     aside.shut()
     assert given == [True]

@@ -36,6 +36,7 @@ def test_case_endings_and_punctuation_make_no_other_fact(one, other, similarity)
         ("Prefers tabs over spaces", "Prefers spaces over tabs", 0.99, "alike"),
         ("Answer yes to this and no to that", "Answer no to this and yes to that", 0.99, "alike"),
         ("Log in first", "Log out first", 0.99, "alike"),
+        ("Copy the files to the bucket", "Copy the files into the bucket", 0.99, "same"),
         ("The counter goes up by itself", "The counter goes down by itself", 0.99, "alike"),
         ("Retries three times", "Retries five times", 0.99, "different"),
         ("Listens on port 8080", "Listens on port 9090", 0.99, "different"),

@@ -126,6 +126,20 @@ def test_xml_says_when_who_and_from_where():
     assert second[0].text == '5 < 6 & "so"'
 
 
+@pytest.mark.parametrize(
+    ("memory", "written"),
+    [
+        (a_memory("Use tabs", author="Anna"), "- Anna: Use tabs"),
+        (a_memory("Use tabs", kind="message", author="Anna", created_at=NOW), "- 2026-01-15, Anna: Use tabs"),
+        (a_memory("user: Use tabs", kind="message", created_at=NOW), "- 2026-01-15: user: Use tabs"),
+        (a_memory("Use tabs", kind="preference", author="Anna"), "- Use tabs"),
+    ],
+    ids=["note", "message", "role before the text", "preference"],
+)
+def test_who_said_it_is_named_once(memory, written):
+    assert written in a_context("markdown", ranked=[found(memory)]).text.splitlines()
+
+
 @given(st.lists(contents | nasty, min_size=1, max_size=5))
 def test_messages_are_what_was_said_by_whom(said):
     turns = [

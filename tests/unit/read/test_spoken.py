@@ -30,8 +30,22 @@ def placed(*memories):
     return sessions_of(pairs, by_assistant(pairs), best=2)
 
 
-def test_notes_of_several_authors_are_talk():
-    assert "note" in between_people([*said("Yes", many=1, author="Anna"), *said("No", many=1, author="Bo")])
+@pytest.mark.parametrize("asked", ["Did you see it?", "Hast du es gesehen?", "Thank you", "看到了吗？"])
+def test_notes_of_several_authors_are_talk(asked):
+    assert "note" in between_people([*said(asked, many=1, author="Anna"), *said("No", many=1, author="Bo")])
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        pytest.param([*said(*NOTES, author="planner"), *said(*NOTES, author="coder")], id="nobody is spoken to"),
+        pytest.param(
+            [*said(*CHAT, author="claude"), *said(*CHAT, author="codex", session="s2")], id="each in a session"
+        ),
+    ],
+)
+def test_notes_of_several_agents_are_not(notes):
+    assert "note" not in between_people(notes)
 
 
 def test_notes_of_one_author_are_not():
@@ -47,6 +61,7 @@ def test_notes_without_authors_are_talk_when_they_sound_like_it():
     [
         pytest.param(said(*NOTES), id="nobody is spoken to"),
         pytest.param(said("Did you see it?"), id="nobody speaks of themselves"),
+        pytest.param(said("I want you to use my linter", "Never log card numbers"), id="nobody asks or exclaims"),
         pytest.param(said(*CHAT, many=FEWEST - 1), id="too few"),
         pytest.param(said(*CHAT, session=None), id="no session"),
         pytest.param(said(*CHAT, kind="fact"), id="facts"),
@@ -79,10 +94,35 @@ def test_who_says_several_times_as_much_at_every_second_turn_is_an_assistant():
         pytest.param(said("Yes", LECTURE, many=20, author="Anna"), id="somebody has a name"),
         pytest.param(said("Yes", LECTURE, many=20, data={"role": "user"}), id="it is told who said it"),
         pytest.param(said("Yes", LECTURE, many=20, kind="fact"), id="facts"),
+        pytest.param(said("I fixed it for you", *["My tests pass"] * 8, LECTURE * 3, many=20), id="one long text"),
+        pytest.param(said("I fix the login", "It lost the query string. " * LONGEST, many=20), id="no you in notes"),
+        pytest.param(said("Task: fix the login", LECTURE, many=20), id="no I in notes"),
     ],
 )
 def test_nobody_else_is(turns):
     assert lectures(turns) == frozenset()
+
+
+def test_messages_need_no_english_to_be_lectures():
+    turns = said("Wie geht das?", "Das geht auf viele Arten. " * LONGEST, many=20, kind="message")
+    assert lectures(turns) == {turn.id for turn in turns[1::2]}
+
+
+def test_notes_of_an_agent_that_is_called_assistant_are_no_turns():
+    notes = said(*NOTES, author="assistant")
+    assert by_assistant(found(notes)) == frozenset()
+    asked = said("Which database is it?", many=1, author="Anna")
+    assert by_assistant(found([*notes, *asked])) == {note.id for note in notes}
+    assert by_assistant(found(said(*NOTES, kind="message", author="assistant"))) != frozenset()
+
+
+def test_a_note_that_begins_like_a_role_is_no_assistants_where_most_do_not():
+    titled = said("AI: summaries are made at night", many=1)
+    assert by_assistant(found([*titled, *said(*NOTES)])) == frozenset()
+    transcript = said("Human: can you help?", "AI: certainly")
+    assert by_assistant(found(transcript)) == {turn.id for turn in transcript[1::2]}
+    message = said("AI: certainly", many=1, kind="message")
+    assert by_assistant(found([*message, *said("Hello", kind="message")])) == {message[0].id}
 
 
 def test_a_message_outside_of_any_session_is_talk_of_its_own():

@@ -66,6 +66,12 @@ def test_what_is_laid_down_is_known(content):
     assert standing_of(turn(0, content)) == [STANDING]
 
 
+@pytest.mark.parametrize("who", ["user", "Human"])
+def test_so_is_what_has_the_role_before_it(who):
+    told = a_memory(f"{who}: {RULE}", kind="message", position=0, scope=a_scope(session="s-1"))
+    assert standing_of(told) == [STANDING]
+
+
 @pytest.mark.parametrize(
     "content",
     [

@@ -292,3 +292,21 @@ async def test_two_values_of_a_key_for_the_same_past_are_refused_with_both(store
     for named in ("line 2: key 'k' has two values for the same time", str(mine.id), str(theirs.id), *ends, "Forget"):
         assert named in str(refused.value)
     assert await count(stores) == 1
+
+
+@pytest.mark.parametrize("after", [0, 4])
+@pytest.mark.parametrize("is_heir_first", [False, True])
+async def test_what_is_replaced_by_one_that_cannot_be_stored_stays_believed(stores, is_heir_first, after):
+    old = a_memory("Rome", scope=Scope(), key="k")
+    past = a_memory("Oslo", scope=Scope(), key="k", valid_from=NOW - 4 * HOUR, valid_to=NOW - 3 * HOUR)
+    closed, new = replaced(old, "Paris", valid_from=NOW - 5 * HOUR)
+    await imported(stores, lines_of([old, past]))
+    told = lines_of([*[closed, *fillers(4, "a"), new][:: -1 if is_heir_first else 1], *fillers(after, "b")])
+    with pytest.raises(Conflict, match=f"key 'k' has two values for the same time .*{past.id}.*{new.id}, which is not"):
+        await imported(stores, told)
+    found = await stores.records.find(Filter(scope=Scope(), key="k"), now=NOW + DAY, limit=9)
+    assert [one.content for one in found] == ["Rome"]
+    await stores.records.close(Scope(), [past.id], at=NOW, because="not true")
+    await imported(stores, told)
+    found = await stores.records.find(Filter(scope=Scope(), key="k"), now=NOW + DAY, limit=9)
+    assert [one.content for one in found] == ["Paris"]

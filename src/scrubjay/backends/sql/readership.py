@@ -23,6 +23,9 @@ OFTENER: Final = 2
 REFUSED: Final = 10.0
 """Seconds for which a book that found no place is not tried again."""
 
+BELIEVED: Final = 3_600.0
+"""Seconds after which a book is read to be weighed again: what it was read from may have become small."""
+
 
 class Tenant:
     """What this process holds of one tenant. Its lock guards all of it but how often it is asked for."""
@@ -39,6 +42,7 @@ class Tenant:
         """Since when every search has seen less than the book has heard of."""
         self.size = 0
         """The bytes of its book when it was last weighed; 0 before there was one."""
+        self._weighed_at = 0.0
         self.refused_until = 0.0
         self._asked = 0.0
         self._asked_at = 0.0
@@ -51,11 +55,15 @@ class Tenant:
         """How often it was searched lately: what is longer ago counts less."""
         return self._asked * exp2((self._asked_at - now) / HALF_LIFE)
 
-    def weigh(self) -> None:
+    def weigh(self, now: float) -> None:
         """Note how large its book is, if it has one."""
         book = self.book  # Which may go meanwhile.
         if book is not None:
-            self.size = book.size
+            self.size, self._weighed_at = book.size, now
+
+    def is_weighed(self, now: float) -> bool:
+        """Whether it is known how large its book would be."""
+        return self.size > 0 and now - self._weighed_at < BELIEVED
 
     def be_patient(self) -> None:
         """Let the index on disk answer the next few searches."""
@@ -64,7 +72,8 @@ class Tenant:
     def without_book(self) -> "Tenant":
         """The same without its book, which may still be in use: whoever has it finishes with it."""
         left = Tenant(self.name)
-        left.size, left._asked, left._asked_at = self.size, self._asked, self._asked_at
+        left.size, left._weighed_at = self.size, self._weighed_at
+        left._asked, left._asked_at = self._asked, self._asked_at
         left.refused_until = self.refused_until
         return left
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Integer, LargeBinary, column, select, text, type_coerce
 
 from scrubjay.backends.aside import Aside
+from scrubjay.backends.freed import give_back
 from scrubjay.backends.roll import ALWAYS
 from scrubjay.backends.sql.book import Asked, Book, Row
 from scrubjay.backends.sql.conditions import conditions
@@ -54,6 +55,9 @@ READ_AT_ONCE: Final = 2
 
 AHEAD: Final = 5.0
 """Seconds for which a book may have heard of more than searches see."""
+
+FURTHER: Final = 4
+"""How many times as many rows are looked at, when a filter leaves too few of the best."""
 
 WORDS: Final = 200_000
 """Words whose numbers are remembered while a book is read."""
@@ -119,10 +123,15 @@ class Shelf:
         book, asked = found
         if filter.is_plain:
             return book.best(asked, filter, now=microseconds(now), limit=limit)
-        weighed = book.weighed(asked, filter, most=LOOKED_AT)
-        passing = _passing(connection, [seq for seq, _ in weighed], filter, now)
-        matches = [passing[seq]._replace(score=score) for seq, score in weighed if seq in passing][:limit]
-        return matches if len(matches) == limit or len(weighed) < LOOKED_AT else None
+        matches: list[Match] = []
+        looked_at, most = 0, LOOKED_AT
+        while len(matches) < limit and looked_at < most:
+            weighed = book.weighed(asked, filter, most=most)
+            passing = _passing(connection, [seq for seq, _ in weighed[looked_at:]], filter, now)
+            matches += [passing[seq]._replace(score=score) for seq, score in weighed[looked_at:] if seq in passing]
+            # The filter leaves few of them, so that it is held against many more.
+            looked_at, most = most, FURTHER * most if len(weighed) == most else most
+        return matches[:limit]
 
     def look_up(self, connection: Connection, terms: Sequence[str], filter: Filter) -> tuple[Book, Asked] | None:
         """The book that can answer, and what it has of these words; None when the index on disk should be asked."""
@@ -195,6 +204,7 @@ class Shelf:
             book = self._whole(tenant)
             with tenant.lock:
                 tenant.book = None if self._aside.stop.is_set() else book
+            give_back()
             return
 
         def is_whole(file: sqlite3.Connection) -> bool:
@@ -239,8 +249,10 @@ class Shelf:
     def _has_room(self, tenant: Tenant) -> bool:
         """Whether there is a place for the book of this tenant, as large as it was when it was last here."""
         now = time.monotonic()
-        if not tenant.size or now < tenant.refused_until:
-            return not tenant.size
+        if not tenant.is_weighed(now):
+            return True
+        if now < tenant.refused_until:
+            return False
         with self._lock:
             if leaving(tenant, self._others(tenant), room=MEMORY, now=now) is not None:
                 return True
@@ -253,9 +265,11 @@ class Shelf:
         if newest.book is None:
             return
         with self._lock:
+            if self._tenants.get(newest.name) is not newest:  # It had to go while it was read, and takes no room.
+                return
             others = self._others(newest)
             for tenant in (newest, *others):
-                tenant.weigh()
+                tenant.weigh(now)
             gone = leaving(newest, others, room=MEMORY, now=now)
             if gone is None:
                 newest.refused_until = now + REFUSED

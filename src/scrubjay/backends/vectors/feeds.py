@@ -1,7 +1,7 @@
 """The rows of vectors as a process reads them to search: in chunks, all of a scope or the few that can answer."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Generator, Iterator, Sequence
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import (
@@ -28,6 +28,9 @@ from scrubjay.model import PLACE_NAMES, Filter
 CHUNK: Final = 2_048
 """How many rows are read at a time: enough to be quick, and few enough to be worked on in the processor's cache."""
 
+Chunks: TypeAlias = Generator[Sequence[Any], None, None]
+"""Rows in chunks. Whoever leaves before the end closes it: until then, the database reads on."""
+
 
 def crowd(connection: Connection, generation: int, filter: Filter, *, most: int | None = None) -> int:
     """Count the rows that the filter's scope admits, tombstones among them, but no further than `most`."""
@@ -35,7 +38,7 @@ def crowd(connection: Connection, generation: int, filter: Filter, *, most: int 
     return _counted(connection, here, most)
 
 
-def all_of(connection: Connection, generation: int, filter: Filter) -> Iterator[Sequence[Any]]:
+def all_of(connection: Connection, generation: int, filter: Filter) -> Chunks:
     """The rows whose scope the filter admits, in chunks, without tombstones."""
     here = and_(vectors.c.generation == generation, vectors.c.scope_id.in_(admitted(filter)))
     return _chunks(connection, _selected(connection).where(here, vectors.c.vector.is_not(None)))
@@ -100,5 +103,6 @@ def _selected(connection: Connection) -> Select[Any]:
     return select(c.row, c.change, memory, c.start, c.stop, c.scope_id, c.kind, c.live, since, until, c.vector)
 
 
-def _chunks(connection: Connection, statement: Select[Any]) -> Iterator[Sequence[Any]]:
-    yield from connection.execute(statement.execution_options(yield_per=CHUNK)).partitions()
+def _chunks(connection: Connection, statement: Select[Any]) -> Chunks:
+    with connection.execute(statement.execution_options(yield_per=CHUNK)) as found:
+        yield from found.partitions()

@@ -7,7 +7,7 @@ scope, or by those that kept signs say are likely to be near.
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import closing, suppress
 from itertools import chain, takewhile
 from threading import Lock
 from typing import Any, Final, TypeAlias, TypeVar
@@ -17,6 +17,7 @@ import numpy as np
 from sqlalchemy import Connection
 
 from scrubjay.backends.aside import Aside
+from scrubjay.backends.freed import give_back
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.forks import FORKS
 from scrubjay.backends.sql.waiting import Attempt
@@ -83,13 +84,14 @@ def loaded(
     """All rows of a partition, as long as it is to go on. Of none, one for so many dimensions."""
     whole = Filter(scope=Scope(tenant=partition.tenant))
     room = feeds.crowd(connection, partition.generation, whole)
-    feed = feeds.all_of(connection, partition.generation, whole)
-    first = next(feed, None)
-    if first is None:
-        return Matrix(dimensions)
-    # Not what the question has: one of another size is refused, and those who wait for the same rows are not.
-    matrix = Matrix(len(first[0][-1]) // 2, room=room)
-    return taken_in(connection, matrix, takewhile(lambda _: goes_on(), chain([first], feed)))
+    # Closed before the transaction ends: a fork that this gives way to may not find the file being read.
+    with closing(feeds.all_of(connection, partition.generation, whole)) as feed:
+        first = next(feed, None)
+        if first is None:
+            return Matrix(dimensions)
+        # Not what the question has: one of another size is refused, and those who wait for the same rows are not.
+        matrix = Matrix(len(first[0][-1]) // 2, room=room)
+        return taken_in(connection, matrix, takewhile(lambda _: goes_on(), chain([first], feed)))
 
 
 def of_scope(
@@ -174,6 +176,7 @@ class Loader:
         while task is not None:
             self._load(*task)
             task = self._next(task)
+        give_back()
 
     def _next(self, done: Task | None) -> Task | None:
         """What to load now that this is done: the first that waits, and of large ones one at a time."""
