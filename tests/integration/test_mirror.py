@@ -225,10 +225,10 @@ class Halting:
     def __getattr__(self, name):
         return self._halted if name == self._verb else getattr(self._records, name)
 
-    async def _halted(self, *given):
+    async def _halted(self, *given, **named):
         self.reached.set()
         await asyncio.wait_for(self.may.wait(), LONG)
-        return await getattr(self._records, self._verb)(*given)
+        return await getattr(self._records, self._verb)(*given, **named)
 
 
 async def test_what_another_process_stores_while_the_engine_is_emptied_is_stored_again(beside):
