@@ -151,7 +151,7 @@ def test_keys_are_looked_after_by_http(client, key):
         assert client.get("/v1/memory", headers={"x-api-key": text}).status_code == 200
     listed = client.get("/v1/keys", headers=admin)
     assert [one["name"] for one in listed.json()] == ["test", "ci", "ci"]
-    assert rotated["text"].rpartition("_")[2] not in listed.text
+    assert rotated["text"][-20:] not in listed.text  # Of the secret, which may have a `_` itself.
     both = client.post("/v1/keys", json={"name": "x", "rights": ["admin"], "users": ["anna"]}, headers=admin)
     assert (both.status_code, "cannot be bound" in both.text) == (400, True)
 
