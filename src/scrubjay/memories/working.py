@@ -10,9 +10,9 @@ from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
 from scrubjay.model import Filter, Json, Memory, Scope, Where, id_of, new_id
 from scrubjay.model.checks import check_name, check_whole, in_utc, shown
 from scrubjay.model.context import MOST_BUDGET
+from scrubjay.model.memory import MESSAGE_KIND
 from scrubjay.model.remedies import instead
 from scrubjay.model.working import (
-    MESSAGE_KIND,
     SOURCES,
     Message,
     Recent,

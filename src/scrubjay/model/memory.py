@@ -29,6 +29,7 @@ from scrubjay.model.sealed import fingerprint_in
 DEFAULT_KIND: Final = "note"
 
 MESSAGE_KIND: Final = "message"
+"""What somebody said: also the kind that a message of a session becomes when that is drained."""
 
 EVENT_KINDS: Final = frozenset({"event", "message", "negotiation", "observation", "plan", "reflection", "result"})
 """Things that happened. Saying one twice is two events, so only an id makes them one."""

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from scrubjay.errors import Conflict, InvalidInput
 from scrubjay.model.checks import Json, check_data, check_moment, check_name, check_storable, check_whole, shown
-from scrubjay.model.memory import Memory, Trust
+from scrubjay.model.memory import MESSAGE_KIND, Memory, Trust
 from scrubjay.model.scope import SCOPE_NAMES, Scope
 
 Source: TypeAlias = Literal["both", "working", "records"]
@@ -20,9 +20,6 @@ SOURCES: Final[tuple[Source, ...]] = get_args(Source)
 
 ABSENT: Final = ""
 """As the version that is expected of a scratch value: that there is none."""
-
-MESSAGE_KIND: Final = "message"
-"""The kind of memory that a message becomes when its session is drained."""
 
 _TRUST: Final = {"tool": Trust.OBSERVED, "function": Trust.OBSERVED, "assistant": Trust.CONCLUDED}
 _ROLE: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")

@@ -10,8 +10,9 @@ from scrubjay.memories.working import telling_of as telling_of_message
 from scrubjay.model import EVENT_KINDS, PLACE_NAMES, Json, Trust, Where, new_id
 from scrubjay.model.checks import in_utc, shown
 from scrubjay.model.episodes import EPISODE_KINDS, NEGOTIATION, EpisodeKind, Negotiation, Turn, negotiation_of
+from scrubjay.model.memory import MESSAGE_KIND
 from scrubjay.model.remedies import instead
-from scrubjay.model.working import MESSAGE_KIND, Message
+from scrubjay.model.working import Message
 from scrubjay.write.prepare import Telling
 
 

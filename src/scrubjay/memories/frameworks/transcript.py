@@ -14,7 +14,8 @@ from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.memories.frameworks.values import BELIEVED, Packing, Typed, digest, files_in, inner, store, unpacked
 from scrubjay.model import Filter, Json, Memory, Trust, Where, scope_of
 from scrubjay.model.checks import CONTENT_LIMIT, check_several, shown
-from scrubjay.model.working import MESSAGE_KIND, check_session
+from scrubjay.model.memory import MESSAGE_KIND
+from scrubjay.model.working import check_session
 from scrubjay.ports import SILENT
 from scrubjay.write.prepare import Telling
 from scrubjay.write.reconcile import reconcile
