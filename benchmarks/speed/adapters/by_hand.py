@@ -60,21 +60,26 @@ class Adapter:
             cosines = self._matrix[owned] @ vector
         best = np.argpartition(-cosines, min(CANDIDATES, len(cosines) - 1))[:CANDIDATES]
         meaning = {int(place) if owned is None else owned[place]: float(cosines[place]) for place in best}
-        terms = [term for term in re.findall(r"\w+", question.lower()) if term not in STOP]
-        match = "content : (" + " OR ".join(f'"{term}"' for term in terms) + ")"
-        if user is not None:
-            match += f" AND user : {word_of(user)}"
-        found = self._database.execute(
-            "SELECT rowid, bm25(words, 1.0, 0.0) AS score FROM words WHERE words MATCH ? ORDER BY score LIMIT ?",
-            (match, CANDIDATES),
-        ).fetchall()
-        words = {row: -score for row, score in found}
+        words = self._by_words(question, user)
         ids = list(meaning | words)
         total = standard(meaning, ids) + standard(words, ids)
         chosen = [ids[place] for place in np.argsort(-total)[:10]]
         marks = ",".join("?" * len(chosen))
         texts = dict(self._database.execute(f"SELECT id, content FROM memories WHERE id IN ({marks})", chosen))
         return [texts[row] for row in chosen]
+
+    def _by_words(self, question: str, user: str | None) -> dict[int, float]:
+        terms = [term for term in re.findall(r"\w+", question.lower()) if term not in STOP]
+        if not terms:
+            return {}
+        match = "content : (" + " OR ".join(f'"{term}"' for term in terms) + ")"
+        if user is not None:
+            match += f" AND user : {word_of(user)}"
+        found = self._database.execute(
+            "SELECT rowid, bm25(words, 1.0, 0.0) AS score FROM words WHERE words MATCH ? ORDER BY score LIMIT ?",
+            (match, CANDIDATES),
+        )
+        return {row: -score for row, score in found}
 
     async def count(self) -> int:
         return self._database.execute("SELECT count(*) FROM memories").fetchone()[0]
