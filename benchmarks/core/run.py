@@ -4,8 +4,9 @@
     python benchmarks/core/run.py --sizes 1000,10000    # quicker
     python benchmarks/core/run.py --install             # also the size of a fresh install
 
-Each recall is timed beside the same question to the script, one after the other, so that a noisy machine disturbs both.
-Before, a few are asked, and the process gets the time to read words and vectors into memory, as it does once.
+Recall and the script answer the same questions in turns of twenty, so that a noisy machine disturbs both, and neither
+finds the caches of the processor full of what the other has just read. Before, a few are asked, and the process gets
+the time to read words and vectors into memory, as it does once.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import sys
 import tempfile
 import time
 import venv
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,8 +32,10 @@ from stretched import Stretched
 from texts import questions, sentences
 
 import scrubjay
+from scrubjay.model import Where
 from scrubjay.models import embedder_of
 from scrubjay.ports import Embedder
+from scrubjay.service import Scrubjay
 from scrubjay.settings import read_settings
 from scrubjay.wiring import wire
 
@@ -39,6 +43,9 @@ USERS = 100
 """Everybody has one memory in a hundred: the narrow scope of the table."""
 
 WARM = 8
+
+TURN = 20
+"""Questions to one side before it is the other's turn."""
 
 HEADINGS = (
     "memories",
@@ -101,6 +108,29 @@ def megabytes(folder: Path) -> float:
     return sum(file.stat().st_size for file in folder.glob("scrubjay.db*")) / 1e6
 
 
+async def in_turns(
+    asking: Sequence[str], user: int | None, *, jay: Scrubjay, hand: ByHand, model: Embedder
+) -> tuple[list[float], list[float], list[float]]:
+    """Milliseconds of each recall, of the same question to the script, and of its embedding there."""
+    ours: list[float] = []
+    theirs: list[float] = []
+    embedding: list[float] = []
+    narrow: Where = {} if user is None else {"user": f"u-{user}"}
+    for start in range(0, len(asking), TURN):
+        turn = asking[start : start + TURN]
+        for question in turn:
+            began = time.perf_counter()
+            await jay.recall(question, **narrow, touch=False)
+            ours.append((time.perf_counter() - began) * 1000)
+        for question in turn:
+            began = time.perf_counter()
+            vector = (await model.embed([question], question=True))[0]
+            embedding.append((time.perf_counter() - began) * 1000)
+            hand.recall(question, vector, user=user)
+            theirs.append((time.perf_counter() - began) * 1000)
+    return ours, theirs, embedding
+
+
 async def recall_at(size: int, model: Embedder, folder: Path, asked: int) -> dict[str, dict[str, float]]:
     texts = sentences(size)
     users = [place % USERS for place in range(size)]
@@ -118,22 +148,10 @@ async def recall_at(size: int, model: Embedder, folder: Path, asked: int) -> dic
         stored = size / (time.perf_counter() - began)
         await settle(jay, questions(texts, WARM))
         for name, user in (("all", None), ("1 % scope", 7)):
-            ours: list[float] = []
-            theirs: list[float] = []
-            embedding: list[float] = []
             pool = texts if user is None else [text for text, owner in zip(texts, users, strict=True) if owner == user]
             asking = questions(pool, min(asked, len(pool)))
-            warm = asking[:5]
-            for question in [*warm, *asking]:
-                began = time.perf_counter()
-                await jay.recall(question, **({} if user is None else {"user": f"u-{user}"}), touch=False)
-                ours.append((time.perf_counter() - began) * 1000)
-                began = time.perf_counter()
-                vector = (await model.embed([question], question=True))[0]
-                embedding.append((time.perf_counter() - began) * 1000)
-                hand.recall(question, vector, user=user)
-                theirs.append((time.perf_counter() - began) * 1000)
-            ours, theirs, embedding = (times[len(warm) :] for times in (ours, theirs, embedding))
+            await in_turns([f"{question} now" for question in asking[:5]], user, jay=jay, hand=hand, model=model)
+            ours, theirs, embedding = await in_turns(asking, user, jay=jay, hand=hand, model=model)
             answers[name] = {
                 "p50": statistics.median(ours),
                 "p95": float(np.percentile(ours, 95)),
