@@ -85,7 +85,7 @@ if TYPE_CHECKING:
         StoredSecret,
     )
     from scrubjay.model.context import ContextShape
-    from scrubjay.model.encryption import DataKey, EncryptionStatus, Rotated
+    from scrubjay.model.encryption import DataKey, Destroyed, EncryptionStatus, Rotated
     from scrubjay.model.episodes import Episode, EpisodeHit, EpisodeHits, Negotiation, RecentContext, Turn
     from scrubjay.model.patterns import Family, Indicator, PatternMatch, Prediction, Recommendation, TaskPattern
     from scrubjay.model.similar import Credit, SimilarTask, SimilarTasks, TaskContext, Used
@@ -181,7 +181,7 @@ _ROOMS: Final = {
         "StoredSecret",
     ),
     "model.context": ("ContextShape",),
-    "model.encryption": ("DataKey", "EncryptionStatus", "Rotated"),
+    "model.encryption": ("DataKey", "Destroyed", "EncryptionStatus", "Rotated"),
     "model.episodes": ("Episode", "EpisodeHit", "EpisodeHits", "Negotiation", "RecentContext", "Turn"),
     "model.patterns": ("Family", "Indicator", "PatternMatch", "Prediction", "Recommendation", "TaskPattern"),
     "model.similar": ("Credit", "SimilarTask", "SimilarTasks", "TaskContext", "Used"),
@@ -239,6 +239,7 @@ __all__ = [
     "Cycle",
     "CycleDiff",
     "DataKey",
+    "Destroyed",
     "EmbedderUnavailable",
     "EncryptionStatus",
     "Episode",

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from hashlib import blake2b
 from pathlib import Path
+from secrets import token_hex
 from typing import Final
 
 from scrubjay.errors import InvalidInput, StoreDamaged, StoreUnavailable
@@ -93,7 +94,7 @@ async def restore(orders: Orders, file: Path, tenant: str) -> int:
     What was purged stays away. The episodes count as used now, so that they are not archived again at once.
     """
     parts, at = orders.parts, orders.parts.clock()
-    memories = await asyncio.to_thread(_read_whole, file, tenant)
+    memories = await asyncio.to_thread(read_whole, file, tenant)
     count = 0
     for start in range(0, len(memories), BATCH):
         some = memories[start : start + BATCH]
@@ -108,7 +109,7 @@ async def _cleaned(orders: Orders, tenant: str, folder: Path, tally: Tally) -> N
     """Take out of every file what no record stands for any more."""
     for file in await asyncio.to_thread(lambda: sorted(folder.glob(f"*{SUFFIX}"))):
         try:
-            memories = await asyncio.to_thread(_read_whole, file, tenant)
+            memories = await asyncio.to_thread(read_whole, file, tenant)
         except StoreDamaged as error:
             # It is as bad as it was, and no reason to leave the others alone.
             log.warning("archive cannot be read", file=str(file), error=str(error))
@@ -117,7 +118,7 @@ async def _cleaned(orders: Orders, tenant: str, folder: Path, tally: Tally) -> N
         gone = set(await orders.parts.stores.records.missing([memory.id for memory in memories]))
         if gone:
             kept = [memory for memory in memories if memory.id not in gone]
-            await asyncio.to_thread(_rewritten, file, kept)
+            await asyncio.to_thread(rewrite, file, kept)
             tally.add(purged=len(gone))
 
 
@@ -171,7 +172,8 @@ def read(file: Path, tenant: str) -> Iterator[Memory]:
         yield from_json(line, tenant)
 
 
-def _read_whole(file: Path, tenant: str) -> list[Memory]:
+def read_whole(file: Path, tenant: str) -> list[Memory]:
+    """The same, all at once."""
     return list(read(file, tenant))
 
 
@@ -188,7 +190,8 @@ def _lines(file: Path) -> Iterator[dict[str, object]]:
         ) from error
 
 
-def _rewritten(file: Path, memories: Sequence[Memory]) -> None:
+def rewrite(file: Path, memories: Sequence[Memory]) -> None:
+    """Let a file hold these, whole or not at all; one that would hold nothing goes."""
     if memories:
         _put(file, _body(memories))
     else:
@@ -204,7 +207,7 @@ def _body(memories: Iterable[Memory]) -> bytes:
 
 def _put(file: Path, body: bytes) -> None:
     """Whole or not at all, and on disk before anybody relies on it."""
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    beside = file.with_name(f".{file.name}.{token_hex(8)}")
     with beside.open("wb") as opened:
         opened.write(body)
         opened.flush()

@@ -25,6 +25,13 @@ class DataKey:
     created_at: datetime
     rows: int = 0
     """Memories of the tenant that need it, every version counted."""
+    others: dict[str, int] = field(default_factory=dict)
+    """What else of the tenant needs it, and how many: `files`, `kept answers`, `archived episodes` and others."""
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether anything that could be read needs it."""
+        return bool(self.rows or any(self.others.values()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +48,8 @@ class EncryptionStatus:
     """Those of this tenant, oldest first."""
     plain: int = 0
     """Memories of this tenant that are not encrypted, every version counted."""
+    unread: tuple[str, ...] = ()
+    """What could not be read, one sentence each: it may need any key."""
 
     @property
     def unneeded(self) -> tuple[str, ...]:
@@ -62,3 +71,28 @@ class Rotated:
     """Memories, every version counted, that are stored anew."""
     files: int = 0
     """Files that are stored anew."""
+    others: dict[str, int] = field(default_factory=dict)
+    """What else is stored anew, by what it is: `messages and scratch values`, `kept answers`, `archived episodes`, …"""
+    left: dict[str, int] | None = None
+    """What still needs an older data key, or is not encrypted and should be, by what it is; counted at the end.
+
+    None when nothing was to be stored anew, and so nothing was counted."""
+    unread: tuple[str, ...] = ()
+    """What could not be read, one sentence each: it may need an older key."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether it was counted that no older data key is needed any more."""
+        return self.left is not None and not any(self.left.values()) and not self.unread
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destroyed:
+    """What became of the data keys, of all tenants, that do not encrypt any more."""
+
+    keys: int = 0
+    """Those that are gone for good."""
+    needed: int = 0
+    """Those that stay since something needs them."""
+    recent: int = 0
+    """Those that stay since they encrypted a short while ago: what they encrypted may be on its way still."""

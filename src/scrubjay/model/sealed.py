@@ -55,6 +55,11 @@ class Envelope:
             raise StoreDamaged(f"an encrypted text is cut or changed ({error}): restore a backup") from error
 
 
+def key_in(text: str) -> int | None:
+    """The number of the data key that opens an encrypted text; None for any other text."""
+    return int(text[len(SEAL) :][:8], 16) if is_sealed(text) else None
+
+
 def fingerprint_in(text: str) -> bytes | None:
     """The fingerprint that an encrypted text carries; None for any other text."""
     return bytes.fromhex(text[len(SEAL) + 9 :][:32]) if is_sealed(text) else None

@@ -7,7 +7,8 @@ from typing import Final, Protocol, TypeAlias
 from uuid import UUID
 
 from scrubjay.model import Memory
-from scrubjay.model.encryption import EncryptionStatus, Rotated
+from scrubjay.model.encryption import Destroyed, EncryptionStatus, Rotated
+from scrubjay.ports.at_rest import Archived, AtRest
 
 FINGERPRINTS: Final = 0
 """The number of the key that a tenant's fingerprints are made with. It is never replaced, only wrapped anew."""
@@ -32,7 +33,7 @@ class WrappedKey:
 
 
 class DataKeys(Protocol):
-    """The data keys of all tenants. A key that was added stays: what it encrypted may be anywhere, also in backups."""
+    """The data keys of all tenants. A key that was added stays, until somebody destroys what nothing needs any more."""
 
     async def of(self, tenant: str) -> list[WrappedKey]:
         """Return the keys of this tenant, by their numbers."""
@@ -51,6 +52,9 @@ class DataKeys(Protocol):
 
     async def wrapped_otherwise(self, master: str, *, limit: int) -> list[WrappedKey]:
         """Return keys of any tenant that another master key wraps."""
+
+    async def remove(self, tenant: str, numbers: Sequence[int]) -> int:
+        """Delete these keys of a tenant for good; return how many there were. What needs them is lost with them."""
 
     async def rewrap(self, keys: Sequence[WrappedKey]) -> int:
         """Store these, which are the same keys wrapped anew, in place of what is there; return how many there were."""
@@ -72,11 +76,20 @@ class Resealed(Protocol):
     async def count(self) -> int:
         """Count all rows and files."""
 
-    async def keys_needed(self, tenant: str) -> dict[int, int]:
-        """Say how many rows of a tenant need each data key; those that are not encrypted are counted under 0."""
+    async def rows_by_key(self, tenant: str | None = None) -> dict[tuple[str, str, int], int]:
+        """Count rows by tenant, kind and the number of the data key that they need; 0 for those that need none.
+
+        Of one tenant, or of all. A row whose reason for being closed needs another key is counted for both.
+        """
+
+    async def files_by_key(self, tenant: str | None = None) -> dict[tuple[str, bool, int], int]:
+        """Count files by tenant, whether an agent holds them, and the number of the data key; 0 for none."""
 
     async def rows(self, *, after: int, limit: int) -> list[tuple[int, Memory]]:
         """Return rows as they are stored, with their numbers, which grow, from behind a number."""
+
+    async def in_plain(self, drafts: Sequence[Memory]) -> list[Memory]:
+        """Return believed rows that say in plain what one of these says, in the very place of it."""
 
     async def replace_rows(self, changed: Sequence[tuple[Memory, Memory]]) -> int:
         """Store the second of each pair where the first is still what is stored, all or none; return how many.
@@ -96,16 +109,31 @@ class Resealed(Protocol):
 
 
 class Vault(Protocol):
-    """Who holds the keys."""
+    """Who holds the keys. `archives` are files of archived episodes, which no store knows of; None: there are none."""
 
-    async def status(self, tenant: str) -> EncryptionStatus:
-        """Say what is encrypted, and with which keys."""
+    async def status(self, tenant: str, *, archives: AtRest[Archived] | None = None) -> EncryptionStatus:
+        """Say what is encrypted, with which keys, and what needs each of them."""
 
     async def alias(self, tenant: str, name: str) -> str:
         """Return a word that stands for this name: always the same one, and no clue to those without the keys."""
 
-    async def rotate(self, *, data_keys: bool, rows: bool, hide: Hide, progress: Progress) -> Rotated:
+    async def rotate(
+        self,
+        *,
+        data_keys: bool,
+        rows: bool,
+        hide: Hide,
+        progress: Progress,
+        archives: AtRest[Archived] | None = None,
+    ) -> Rotated:
         """Wrap every data key with the first master key; then, as asked, make new ones and store everything anew.
 
-        `hide` is called with encrypted memories that are to have no vectors. Safe to repeat, to kill, and to run twice.
+        With `rows`, what is left under an older key is counted at the end. `hide` is called with encrypted memories
+        that are to have no vectors. Safe to repeat, to kill, and to run twice.
+        """
+
+    async def destroy(self, *, archives: AtRest[Archived] | None = None) -> Destroyed:
+        """Delete, of every tenant, the older data keys that nothing needs any more, counted twice.
+
+        Raises Conflict when something cannot be read, since it may need any of them; nothing is deleted then.
         """

@@ -9,3 +9,4 @@ class SyncEncryption(Blocking[Encryption]):
 
     status = forward(Encryption.status)
     rotate = forward(Encryption.rotate)
+    destroy = forward(Encryption.destroy)

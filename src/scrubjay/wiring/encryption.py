@@ -1,17 +1,21 @@
 """Encryption at rest, between the stores and everything else. Always there: without a key it opens nothing."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from scrubjay.model import Memory
 from scrubjay.ports import Inspected, Stores, Working, Works
 from scrubjay.ports.access import AccessStores
+from scrubjay.ports.indexes import WORDS_ONLY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from datetime import datetime
+    from uuid import UUID
 
+    from scrubjay.backends.encryption.smiths import Place
     from scrubjay.backends.encryption.vault import KeyVault
+    from scrubjay.backends.redis.connection import RedisConnection
     from scrubjay.backends.sql.database import Database
     from scrubjay.settings import Settings
 
@@ -22,6 +26,8 @@ class Encryption:
 
     vault: "KeyVault"
     database: "Database"
+    redis: "RedisConnection | None" = None
+    """Where sessions are, if not in the database."""
 
     def stores(self, stores: Stores) -> Stores:
         """The same stores; what is encrypted in them is sealed on its way in and opened on its way out."""
@@ -30,20 +36,45 @@ class Encryption:
         from scrubjay.backends.encryption.records import EncryptedRecords
         from scrubjay.backends.encryption.rotation import Locksmith
         from scrubjay.backends.encryption.texts import EncryptedTexts
+        from scrubjay.backends.encryption.twins import Twins
         from scrubjay.backends.sql.resealing import SqlResealed
 
-        records = EncryptedRecords(stores.records, self.vault)
+        resealed = SqlResealed(self.database)
+
+        async def hide(ids: "Sequence[UUID]") -> None:
+            await stores.vectors.remove(ids)
+            await stores.records.mark(ids, WORDS_ONLY)
+
+        records = EncryptedRecords(stores.records, self.vault, Twins(self.vault, resealed, hide))
         return Stores(
             records=records,
             generations=stores.generations,
             texts=EncryptedTexts(stores.texts, records, self.vault),
             vectors=stores.vectors,
             blobs=EncryptedBlobs(stores.blobs, self.vault),
-            vault=Locksmith(self.vault, SqlResealed(self.database)),
+            vault=Locksmith(self.vault, resealed, self._places()),
             joint=EncryptedJoint(stores.joint, records) if stores.joint is not None else None,
             # Opening what is sealed takes its time, and has threads of its own for that.
             together=stores.together if not self.vault.masters else None,
         )
+
+    def _places(self) -> "list[Place[Any]]":
+        """Where something lies that may be encrypted, beside memories and files."""
+        from scrubjay.backends.encryption.smiths import AnswerSmith, Place, SessionSmith, TroubleSmith
+        from scrubjay.backends.sql.at_rest import SqlDetoured, SqlKeptAnswers, SqlSessions, SqlTroubles
+
+        places: list[Place[Any]] = [
+            # Also where Redis holds the sessions: what was begun before it did is here.
+            Place(SqlSessions(self.database), SessionSmith()),
+            Place(SqlDetoured(self.database), SessionSmith()),
+            Place(SqlKeptAnswers(self.database), AnswerSmith()),
+            Place(SqlTroubles(self.database), TroubleSmith()),
+        ]
+        if self.redis is not None:
+            from scrubjay.backends.redis.at_rest import RedisSessions
+
+            places.append(Place(RedisSessions(self.redis, self.vault.keys), SessionSmith()))
+        return places
 
     def working(self, working: Working) -> Working:
         """The same working memory."""
@@ -87,7 +118,12 @@ def new_master_key() -> str:
     return new_master()
 
 
-def encryption_of(settings: "Settings", database: "Database", clock: "Callable[[], datetime]") -> Encryption:
+def encryption_of(
+    settings: "Settings",
+    database: "Database",
+    clock: "Callable[[], datetime]",
+    redis: "RedisConnection | None" = None,
+) -> Encryption:
     """Encryption as these settings describe it. Raises Misconfigured for a key that is none."""
     from scrubjay.backends.encryption.masters import masters_of
     from scrubjay.backends.encryption.vault import KeyVault, Rules
@@ -95,4 +131,4 @@ def encryption_of(settings: "Settings", database: "Database", clock: "Callable[[
 
     masters = masters_of(settings.encryption_key.get_secret_value(), settings.encryption_key_file)
     rules = Rules(encrypt=settings.encrypt, search=settings.encrypted_search)
-    return Encryption(KeyVault(SqlDataKeys(database), masters, rules=rules, clock=clock), database)
+    return Encryption(KeyVault(SqlDataKeys(database), masters, rules=rules, clock=clock), database, redis)

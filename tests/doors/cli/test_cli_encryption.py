@@ -1,4 +1,4 @@
-"""keys generate, status and rotate, and remember --encrypt, as commands."""
+"""keys generate, status, rotate and destroy, and remember --encrypt, as commands."""
 
 import stat
 
@@ -34,15 +34,37 @@ def test_keys_are_exchanged_from_the_command_line(run, key, home, monkeypatch):
     run("keys", "generate", "--file", str(key))
     monkeypatch.setenv("SCRUBJAY_ENCRYPT", "all")
     rotated = run("keys", "rotate", "--data-keys", "--rows", "--json")
-    assert "archives keep the data key" in rotated.err
+    assert "counted: nothing is left under an older data key" in rotated.err
     done = rotated.json
     assert (done["wrapped"], done["added"], done["rows"]) == (2, 1, 2)
+    assert (done["left"], done["unread"], done["complete"]) == ({}, [], True)
     status = run("keys", "status")
+    assert "nothing of this tenant needs data key 1 any more" in status.err
+    assert [one["needed"] for one in run("keys", "status", "--json").json["keys"]] == [False, True]
+    # It encrypted a moment ago.
+    assert run("keys", "destroy").rows == [["0", "0", "1"]]
+    assert run("keys", "destroy", "--json").json == {"destroyed": 0, "needed": 0, "recent": 1}
     assert ["not encrypted", "0 memories"] in status.rows
     assert "wraps nothing any more" in status.err
     key.write_text(key.read_text().splitlines()[0])
     assert {row[3] for row in run("list").rows} | {row[2] for row in run("list").rows} >= {"In plain", "In secret"}
     assert b"In plain" not in (home / "scrubjay.db").read_bytes()
+
+
+def test_what_is_left_behind_is_said_and_the_command_fails(run, key, home, monkeypatch):
+    del key
+    monkeypatch.setenv("SCRUBJAY_ENCRYPT", "all")
+    run("remember", "In secret", "-u", "ada")
+    strangers = home / "archive" / "nobody"
+    strangers.mkdir(parents=True)
+    (strangers / "20250101-20250102-0.jsonl.gz").write_bytes(b"no archive")
+    rotated = run("keys", "rotate", "--data-keys", "--rows", code=1)
+    assert "no tenant here has the folder nobody" in rotated.err
+    assert "counted: nothing" not in rotated.err
+    [cells] = rotated.rows
+    assert cells[1:] == ["0", "1", "1", "0", "0", "0"]
+    assert "cannot be read" in run("keys", "status").err
+    assert "may need any of them" in run("keys", "destroy", code=1).err
 
 
 def test_a_fact_is_encrypted_when_asked_for(run, key, home):

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from scrubjay.backends.encryption.ring import bound_to
+from scrubjay.backends.encryption.ring import Ring, bound_to
 from scrubjay.backends.encryption.vault import KeyVault, Rings
 from scrubjay.model.access import Answer
 from scrubjay.model.sealed import SEAL
@@ -27,24 +27,26 @@ class EncryptedAnswers:
         if found is None or found.answer is None or not found.answer.body.startswith(_SEAL):
             return found
         sealed = found.answer
+        # Of the request that was answered: this one may say something else, and is told so.
+        answered = replace(claim, request=found.request)
 
         async def work(rings: Rings) -> Answer:
-            text = rings[claim.tenant].open_text(sealed.body.decode(), bound=_bound(claim))
-            return replace(sealed, body=text.encode(_BYTES))
+            return replace(sealed, body=open_answer(rings[claim.tenant], answered, sealed.body))
 
         return replace(found, answer=await self._vault.with_rings([claim.tenant], work))
 
-    async def hold(self, claim: Claim, *, until: datetime) -> None:
-        """Let the claim last until then: its request is still worked on."""
-        await self._answers.hold(claim, until=until)
+    async def hold(self, claim: Claim, *, until: datetime) -> bool:
+        """Let the claim last until then: its request is still worked on. False when it was taken over."""
+        return await self._answers.hold(claim, until=until)
 
     async def finish(self, claim: Claim, answer: Answer | None, *, until: datetime) -> None:
         """Keep the answer until then; None when it cannot be kept, and only that it was given is."""
         if answer is not None:
             ring = await self._vault.ring(claim.tenant)
-            if ring.keys:
-                text = ring.seal_text(answer.body.decode(_BYTES), bound=_bound(claim))
-                answer = replace(answer, body=text.encode())
+            if ring.passed:
+                answer = None  # It was done, and that is kept; what it says could only be sealed with an older key.
+            elif ring.keys:
+                answer = replace(answer, body=seal_answer(ring, claim, answer.body))
         await self._answers.finish(claim, answer, until=until)
 
     async def abandon(self, claim: Claim) -> None:
@@ -60,5 +62,17 @@ class EncryptedAnswers:
         return await self._answers.sweep(now=now)
 
 
-def _bound(claim: Claim) -> str:
+def seal_answer(ring: Ring, claim: Claim, body: bytes) -> bytes:
+    """The body of an answer as it is stored."""
+    return ring.seal_text(body.decode(_BYTES), bound=_of_answer(claim)).encode()
+
+
+def open_answer(ring: Ring, claim: Claim, body: bytes) -> bytes:
+    """The body as it was given; one that is not sealed comes back as it is."""
+    if not body.startswith(_SEAL):
+        return body
+    return ring.open_text(body.decode(), bound=_of_answer(claim)).encode(_BYTES)
+
+
+def _of_answer(claim: Claim) -> str:
     return bound_to("answer", claim.name.hex(), claim.request.hex())

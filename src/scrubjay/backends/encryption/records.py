@@ -13,6 +13,7 @@ from typing import Final, TypeAlias, TypeVar
 from uuid import UUID
 
 from scrubjay.backends.encryption.ring import Ring
+from scrubjay.backends.encryption.twins import Twins, Unknown
 from scrubjay.backends.encryption.vault import KeyVault, Rings, needs_a_key
 from scrubjay.errors import InvalidInput
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
@@ -53,9 +54,10 @@ class _Sealing:
 class EncryptedRecords:
     """The `Records` port over another one. Everything is as it is there, but what memories say."""
 
-    def __init__(self, records: Records, vault: KeyVault) -> None:
+    def __init__(self, records: Records, vault: KeyVault, twins: Twins | None = None) -> None:
         self._records = records
         self._vault = vault
+        self._twins = twins
 
     # Writing
 
@@ -63,9 +65,13 @@ class EncryptedRecords:
         """Ask `decide` about each draft in turn and store what it says, all drafts or none."""
         return await self.written(drafts, decide, self._records.write)
 
-    async def written(self, drafts: Sequence[Memory], decide: Decide, write: Write) -> list[Remembered]:
-        """The same, with what is sealed handed to somebody else to be stored."""
+    async def written(
+        self, drafts: Sequence[Memory], decide: Decide, write: Write, *, unknown: Unknown | None = None
+    ) -> list[Remembered]:
+        """The same, with what is sealed handed to somebody else to be stored, who may know what is not in plain."""
         marked = await self._to_encrypt(drafts)
+        if self._twins is not None and (secret := [draft for draft in marked if draft.encrypted]):
+            await self._twins.seal(secret, unknown)
 
         async def work(rings: Rings) -> list[Remembered]:
             sealing = _Sealing(self._vault, rings)
@@ -93,6 +99,16 @@ class EncryptedRecords:
             return await self._records.load([sealing.seal(memory) for memory in marked])
 
         return await self._with_rings(marked, work)
+
+    async def bearing(self, memories: Sequence[Memory]) -> list[Memory]:
+        """Return what is believed that bears on these: in their scopes, under their keys or with their words."""
+        marked = await self._to_encrypt(memories)
+
+        async def work(rings: Rings) -> list[Memory]:
+            sealing = _Sealing(self._vault, rings)
+            return await self._records.bearing([sealing.seal(memory) for memory in marked])
+
+        return await self._vault.opened(await self._with_rings(marked, work))
 
     async def _marked_as_stored(self, rows: Sequence[Memory]) -> list[Memory]:
         """The rows, with those marked that are stored encrypted: why such a memory is closed is a secret, too."""
@@ -195,7 +211,7 @@ class EncryptedRecords:
             if matching := [one for one in opened if filter.matches(one, now)] if looks else opened:
                 yield matching
 
-    async def among(self, filter: Filter, *, now: datetime, limit: int) -> list[UUID] | None:
+    async def among(self, filter: Filter, *, now: datetime, limit: int) -> Sequence[UUID] | None:
         """Return the ids of all matching memories, newest first, or None when there are more than the limit."""
         if not await self._looks_inside(filter):
             return await self._records.among(filter, now=now, limit=limit)

@@ -15,7 +15,7 @@ from hashlib import sha256
 from secrets import token_bytes
 from typing import Any, Final
 
-from scrubjay.errors import Misconfigured, StoreDamaged
+from scrubjay.errors import KeyMissing, Misconfigured, StoreDamaged
 from scrubjay.model import Memory, Scope
 from scrubjay.model.memory import ARCHIVED
 from scrubjay.model.sealed import NO_FINGERPRINT, Envelope, is_sealed
@@ -77,6 +77,8 @@ class Ring:
 
     tenant: str
     keys: Mapping[int, bytes] = field(repr=False)
+    passed: str = ""
+    """Why it may not seal any more: the tenant has a newer key that cannot be opened here. Empty while it may."""
 
     @property
     def newest(self) -> int:
@@ -156,6 +158,8 @@ class Ring:
         return zlib.decompress(self._decrypt(Envelope(key=key, body=body), bound, f"file {name}"))
 
     def _encrypt(self, text: bytes, *, bound: str) -> bytes:
+        if self.passed:
+            raise KeyMissing(self.passed)
         if self.newest == FINGERPRINTS:
             raise UnknownKey(self.tenant, FINGERPRINTS)
         return encrypt(self.keys[self.newest], text, bound=bound)

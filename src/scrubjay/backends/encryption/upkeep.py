@@ -3,12 +3,14 @@
 What goes into an archive stays sealed: the file holds what the record held, and is opened when it is put back.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
 from scrubjay.backends.encryption.ring import Ring, bound_to
+from scrubjay.backends.encryption.stored import keys_of, resealed_memory
 from scrubjay.backends.encryption.vault import KeyVault, Rings
 from scrubjay.model import Memory, Scope
 from scrubjay.model.sealed import is_sealed
@@ -62,7 +64,22 @@ class EncryptedUpkeep:
 
     async def fill(self, memories: Sequence[Memory]) -> list[Memory]:
         """Put back what hollow ones said, and believe them again; return those that were hollow, as they now are."""
-        return await self._vault.opened(await self._upkeep.fill(memories))
+        return await self._vault.opened(await self._upkeep.fill(await self._sealed_anew(memories)))
+
+    async def _sealed_anew(self, memories: Sequence[Memory]) -> list[Memory]:
+        """What comes out of an archive, sealed as it would be now. Raises KeyMissing before anything is stored."""
+        rules = self._vault.rules
+        tenants = {one.scope.tenant for one in memories if keys_of(one, rules)}
+
+        def seal(rings: Rings) -> list[Memory]:
+            return [
+                resealed_memory(rings[one.scope.tenant], one, rules) if keys_of(one, rules) else one for one in memories
+            ]
+
+        async def work(rings: Rings) -> list[Memory]:
+            return await asyncio.to_thread(seal, rings)
+
+        return await self._vault.with_rings(tenants, work, needed=tenants) if tenants else list(memories)
 
     async def idle(self, *, within: Scope | None, before: datetime, below: float, limit: int) -> list[Memory]:
         """Return believed memories that were neither told nor used since then and whose importance is below."""
@@ -107,7 +124,7 @@ class EncryptedWorklog:
         """Count one more failure of an item, and return it as it now is."""
         if body is not None and self._vault.rules.encrypt == "all":
             ring = await self._vault.ring(scope.tenant, needed=True)
-            body = ring.seal_text(body, bound=_bound(scope, item))
+            body = ring.seal_text(body, bound=of_trouble(scope, item))
         trouble = await self._log.failed(step, item, scope, error=error, at=at, tries=tries, pause=pause, body=body)
         return (await self._opened([trouble]))[0]
 
@@ -145,8 +162,9 @@ class EncryptedWorklog:
 def _trouble(trouble: Trouble, ring: Ring) -> Trouble:
     if trouble.body is None:
         return trouble
-    return replace(trouble, body=ring.open_text(trouble.body, bound=_bound(trouble.scope, trouble.item)))
+    return replace(trouble, body=ring.open_text(trouble.body, bound=of_trouble(trouble.scope, trouble.item)))
 
 
-def _bound(scope: Scope, item: str) -> str:
+def of_trouble(scope: Scope, item: str) -> str:
+    """What the text of something that failed is bound to."""
     return bound_to("trouble", *(name or "" for name in scope.names()), item)

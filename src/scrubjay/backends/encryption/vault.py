@@ -1,13 +1,13 @@
 """Who holds the keys: unwraps the data keys of tenants, makes new ones, and wraps them with another master key.
 
-A data key is made when a tenant first needs one, and never deleted: readers go on opening what older ones encrypted.
+A data key is made when a tenant first needs one, and readers go on opening what older ones encrypted.
 Other processes notice a new one within seconds; and one that meets a number it does not know asks the store at once.
 """
 
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from secrets import token_bytes
 from typing import Final, TypeAlias, TypeVar
@@ -72,7 +72,7 @@ class KeyVault:
         self.rules = rules
         self.keys = keys
         self.masters = {master.id: master for master in masters}
-        self._clock = clock
+        self.clock = clock
         self._held: dict[str, _Held] = {}
 
     @property
@@ -116,9 +116,12 @@ class KeyVault:
         try:
             return await self._look(tenant)
         except KeyMissing as error:
-            # Wrapped meanwhile with a key that this process was not given yet: what it holds is as good as before.
+            # Wrapped meanwhile with a key that this process was not given yet: it opens what it could open before.
             log.warning("data keys are wrapped with another master key now", tenant=tenant, error=str(error))
-            held.at = time.monotonic()
+            newest = max((key.number for key in await self.keys.of(tenant)), default=FINGERPRINTS)
+            # And goes on sealing, unless there is a newer key: what it sealed with the older one would be left behind.
+            ring = held.ring if newest == held.ring.newest else replace(held.ring, passed=str(error))
+            self._held[tenant] = held = _Held(ring)
             return held
 
     async def _look(self, tenant: str) -> _Held:
@@ -139,7 +142,7 @@ class KeyVault:
         """This data key, wrapped with the master key that wraps now."""
         master = self.master
         body = encrypt(master.key, key, bound=bound_to("data key", tenant, str(number), master.id))
-        return WrappedKey(tenant=tenant, number=number, master=master.id, wrapped=body, created_at=self._clock())
+        return WrappedKey(tenant=tenant, number=number, master=master.id, wrapped=body, created_at=self.clock())
 
     def unwrapped(self, key: WrappedKey) -> bytes:
         """The data key itself. Raises KeyMissing without its master key, and StoreDamaged when it does not open."""

@@ -43,7 +43,7 @@ class EncryptedWorking:
         given = list(messages)
         if self._encrypts:
             ring = await self._vault.ring(scope.tenant, needed=True)
-            given = [_sealed(ring, scope, message) for message in messages]
+            given = [seal_message(ring, scope, message) for message in messages]
         return await self._opened(scope, await self._working.append(scope, given, ttl=ttl, now=now))
 
     async def recent(self, scope: Scope, *, limit: int, now: datetime, over: bool = False) -> Recent:
@@ -64,8 +64,7 @@ class EncryptedWorking:
         given = scratch
         if self._encrypts:
             ring = await self._vault.ring(scope.tenant, needed=True)
-            text = ring.seal_text(json.dumps(scratch.value, ensure_ascii=False), bound=_of_scratch(scope, scratch))
-            given = replace(scratch, value=text)
+            given = seal_scratch(ring, scope, scratch)
         stored = await self._working.set(scope, given, ttl=ttl, now=now, expect=expect)
         return (await self._opened_scratch(scope, [stored]))[0]
 
@@ -119,31 +118,40 @@ class EncryptedWorking:
             return list(messages)
 
         async def work(rings: Rings) -> list[Message]:
-            return [_opened(rings[scope.tenant], scope, message) for message in messages]
+            return [open_message(rings[scope.tenant], scope, message) for message in messages]
 
         return await self._vault.with_rings([scope.tenant], work)
 
     async def _opened_scratch(self, scope: Scope, values: Sequence[Scratch]) -> list[Scratch]:
         async def work(rings: Rings) -> list[Scratch]:
-            return [_opened_value(rings[scope.tenant], scope, one) for one in values]
+            return [open_scratch(rings[scope.tenant], scope, one) for one in values]
 
         return await self._vault.with_rings([scope.tenant], work) if values else []
 
 
-def _sealed(ring: Ring, scope: Scope, message: Message) -> Message:
+def seal_message(ring: Ring, scope: Scope, message: Message) -> Message:
+    """The message as it is stored."""
     said = {name: value for name in _SPEAKING if (value := getattr(message, name))}
     text = ring.seal_text(json.dumps(said, ensure_ascii=False), bound=_of_message(scope, message))
     return replace(message, content=text, name=None, tool_calls=(), tool_call_id=None)
 
 
-def _opened(ring: Ring, scope: Scope, message: Message) -> Message:
+def open_message(ring: Ring, scope: Scope, message: Message) -> Message:
+    """The message as it was said; one that is not sealed comes back as it is."""
     if not is_sealed(message.content):
         return message
     said: dict[str, Any] = json.loads(ring.open_text(message.content, bound=_of_message(scope, message)))
     return replace(message, **{"content": "", **said, "tool_calls": tuple(said.get("tool_calls", ()))})
 
 
-def _opened_value(ring: Ring, scope: Scope, scratch: Scratch) -> Scratch:
+def seal_scratch(ring: Ring, scope: Scope, scratch: Scratch) -> Scratch:
+    """The value as it is stored."""
+    text = ring.seal_text(json.dumps(scratch.value, ensure_ascii=False), bound=_of_scratch(scope, scratch))
+    return replace(scratch, value=text)
+
+
+def open_scratch(ring: Ring, scope: Scope, scratch: Scratch) -> Scratch:
+    """The value as it was given; one that is not sealed comes back as it is."""
     if not isinstance(scratch.value, str) or not is_sealed(scratch.value):
         return scratch
     return replace(

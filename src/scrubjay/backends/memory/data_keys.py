@@ -35,6 +35,13 @@ class MemoryDataKeys:
         others = [key for key in self._keys.values() if key.master != master]
         return sorted(others, key=lambda key: (key.tenant, key.number))[:limit]
 
+    async def remove(self, tenant: str, numbers: Sequence[int]) -> int:
+        """Delete these keys of a tenant for good."""
+        gone = [(tenant, number) for number in numbers if (tenant, number) in self._keys]
+        for key in gone:
+            del self._keys[key]
+        return len(gone)
+
     async def rewrap(self, keys: Sequence[WrappedKey]) -> int:
         """Store these, which are the same keys wrapped anew, in place of what is there."""
         there = [key for key in keys if (key.tenant, key.number) in self._keys]

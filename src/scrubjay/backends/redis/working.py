@@ -50,6 +50,10 @@ _LISTED: Final = 500
 """Sessions that are read in one round trip."""
 
 
+TENANTS_KNOWN: Final = 10_000
+"""Tenants of which a process remembers that it has noted them. To note one twice does no harm."""
+
+
 class RedisWorking:
     """The `Working` port, and `Fenced`. For Redis 6.2 and newer and for Valkey: one, behind Sentinel, a Cluster."""
 
@@ -89,7 +93,7 @@ class RedisWorking:
 
     async def session(self, scope: Scope, *, now: datetime) -> Session | None:  # noqa: ARG002 -- the port's shape
         """Return what is known of the session, also when it is over."""
-        key = _key(scope, "session")
+        key = session_key(scope, "session")
         return _session(scope, await self._connection.call(lambda client: client.hmget(key, _FIELDS)))
 
     async def set(
@@ -106,7 +110,7 @@ class RedisWorking:
             case b"full":
                 self.limits.check_pad(scope, int(answer[0]) + 1)
             case b"kept":
-                return _value(scratch.name, answer[0])
+                return value_of(scratch.name, answer[0])
             case b"done":
                 await self._register(scope, again=bool(answer[0]))
         return scratch
@@ -114,12 +118,12 @@ class RedisWorking:
     async def get(self, scope: Scope, name: str, *, now: datetime) -> Scratch | None:
         """Return the value of this name, or None."""
         found = await self._run(scripts.SCRATCH, scope, name, now=now)
-        return _value(name, found[1]) if found else None
+        return value_of(name, found[1]) if found else None
 
     async def scratch(self, scope: Scope, *, now: datetime) -> list[Scratch]:
         """Return all values on the scratchpad, by name."""
         found = await self._run(scripts.SCRATCH, scope, now=now)
-        values = [_value(name.decode(), value) for name, value in zip(found[::2], found[1::2], strict=True)]
+        values = [value_of(name.decode(), value) for name, value in zip(found[::2], found[1::2], strict=True)]
         return sorted(values, key=lambda one: one.name)
 
     async def delete(self, scope: Scope, name: str, *, now: datetime, expect: str | None = None) -> bool:
@@ -180,6 +184,8 @@ class RedisWorking:
         check_session(scope)
         if again or scope.tenant not in self._tenants:
             await self._connection.call(lambda client: client.sadd(TENANTS, scope.tenant))
+            if len(self._tenants) >= TENANTS_KNOWN:
+                self._tenants.clear()
             self._tenants.add(scope.tenant)
 
     async def _change(
@@ -212,7 +218,7 @@ class RedisWorking:
         expires = moment + life // _MICROSECOND
         kept = (life + self.limits.grace) // timedelta(milliseconds=1)
         given = (scope_text(scope), moment, self._number, int(self._replay), expires, kept, self.limits.messages, *own)
-        keys = [_key(scope, part) for part in ("session", "messages", "ids", "scratch")]
+        keys = [session_key(scope, part) for part in ("session", "messages", "ids", "scratch")]
         keys.append(key_of(scope.tenant, "working", "sessions"))
         return await self._connection.call(lambda client: client.eval(script, len(keys), *keys, *given), repeat=repeat)
 
@@ -228,7 +234,7 @@ class RedisWorking:
             async def look(client: Any, some: Sequence[Scope] = some) -> list[Any]:  # noqa: ANN401 -- the driver's client
                 pipeline = client.pipeline(transaction=False)
                 for scope in some:
-                    pipeline.hmget(_key(scope, "session"), _FIELDS)
+                    pipeline.hmget(session_key(scope, "session"), _FIELDS)
                 rows: list[Any] = await pipeline.execute()
                 return rows
 
@@ -236,7 +242,8 @@ class RedisWorking:
                 yield scope, _session(scope, row)
 
 
-def _key(scope: Scope, part: str) -> str:
+def session_key(scope: Scope, part: str) -> str:
+    """The key of this part of a session."""
     check_session(scope)
     return key_of(scope.tenant, "working", part, *(name or "" for name in scope.names()))
 
@@ -250,7 +257,8 @@ def _messages(answer: tuple[int, list[bytes]]) -> list[Message]:
     return [message_from(body, first + place) for place, body in enumerate(bodies)]
 
 
-def _value(name: str, kept: bytes) -> Scratch:
+def value_of(name: str, kept: bytes) -> Scratch:
+    """The value that a scratchpad keeps so."""
     return scratch_from(name, kept.partition(b"\n")[2])
 
 

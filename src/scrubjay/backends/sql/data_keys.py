@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, Row, delete, func, select, update
 
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.insert import insert_into
@@ -45,6 +45,11 @@ class SqlDataKeys:
         return await self._database.read(
             lambda connection: [key_of(row) for row in connection.execute(others.limit(limit))]
         )
+
+    async def remove(self, tenant: str, numbers: Sequence[int]) -> int:
+        """Delete these keys of a tenant for good."""
+        gone = delete(data_keys).where(_COLUMN.tenant == tenant, _COLUMN.number.in_(numbers))
+        return await self._database.write(lambda connection: connection.execute(gone).rowcount)
 
     async def rewrap(self, keys: Sequence[WrappedKey]) -> int:
         """Store these, which are the same keys wrapped anew, in place of what is there."""

@@ -1,21 +1,24 @@
 """Rows and files of the record database, stored anew in place: with another key, encrypted, or not any more."""
 
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
-from sqlalchemy import Connection, delete, exists, func, select, text, update
+from sqlalchemy import Connection, bindparam, delete, func, select, text, update
 
-from scrubjay.backends.sql import texts
+from scrubjay.backends.sql import key_census, texts
 from scrubjay.backends.sql.blobs import WHOLE, checked, contents_of, lock, make_whole
 from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.places import admitted
+from scrubjay.backends.sql.lookup import Lookup
+from scrubjay.backends.sql.places import stored
 from scrubjay.backends.sql.rows import BY_ID, Reader, rows, values_of
-from scrubjay.backends.sql.schema import blob_holders, blobs, memories, scopes
+from scrubjay.backends.sql.schema import blobs, memories, scopes
 from scrubjay.backends.sql.schema import texts as texts_table
-from scrubjay.model import Filter, Memory, Scope
-from scrubjay.model.sealed import SEAL
+from scrubjay.model import SCOPE_NAMES, Memory, Scope
+from scrubjay.model.sealed import is_sealed
 from scrubjay.ports.encryption import KeptFile
 
 REPEATED: Final = "replaced"
@@ -24,7 +27,21 @@ REPEATED: Final = "replaced"
 _COLUMN: Final = memories.c
 _CHANGES: Final = ("content", "data", "source", "author", "reason", "closed_because")
 _CLOSING: Final = ("superseded_at", "superseded_by", "generation")
-_NUMBER: Final = len(SEAL) + 8
+
+_WANTED: Final = 200
+"""Fingerprints that a statement names."""
+
+_HERE: Final = [scopes.c[name] == bindparam(f"the_{name}") for name in SCOPE_NAMES]
+_PLACE: Final = select(scopes.c.id).where(*_HERE)
+_BELIEVED: Final = rows().where(_COLUMN.superseded_at.is_(None))
+# Each as one of the indexes over words has it.
+_OPEN: Final = _BELIEVED.where(_COLUMN.valid_to.is_(None))
+_ENDED: Final = _BELIEVED.where(_COLUMN.key.is_(None), _COLUMN.valid_to.is_not(None))
+_OPEN_WORDS: Final = Lookup(_OPEN, _COLUMN.scope_id, _COLUMN.fingerprint)
+_ENDED_WORDS: Final = Lookup(_ENDED, _COLUMN.scope_id, _COLUMN.fingerprint)
+_SAME: Final = [_COLUMN.scope_id == scopes.c.id, _COLUMN.fingerprint == bindparam("the_words"), *_HERE]
+_OPEN_ONE: Final = _OPEN.where(*_SAME)
+_ENDED_ONE: Final = _ENDED.where(*_SAME)
 
 
 class SqlResealed:
@@ -44,18 +61,23 @@ class SqlResealed:
 
         return await self._database.read(work)
 
-    async def keys_needed(self, tenant: str) -> dict[int, int]:
-        """Say how many rows of a tenant need each data key; those that are not encrypted are counted under 0."""
-        head = func.substr(_COLUMN.content, 1, _NUMBER)
-        mine = _COLUMN.scope_id.in_(admitted(Filter(scope=Scope(tenant=tenant), reach="holds")))
-        sealed = select(head, func.count()).where(mine, _COLUMN.content.startswith(SEAL)).group_by(head)
-        every = select(func.count()).select_from(memories).where(mine)
+    async def rows_by_key(self, tenant: str | None = None) -> dict[tuple[str, str, int], int]:
+        """Count rows by tenant, kind and the number of the data key that they need."""
+        found: Counter[tuple[str, str, int]] = Counter()
+        after = 0
+        while after < await self._database.read(key_census.last_row):
+            found += await self._database.read(partial(key_census.rows_by_key, tenant=tenant, after=after))
+            after += key_census.SLICE
+        return dict(found)
 
-        def work(connection: Connection) -> dict[int, int]:
-            found = {int(text.removeprefix(SEAL), 16): number for text, number in connection.execute(sealed)}
-            return {0: connection.execute(every).scalar_one() - sum(found.values()), **dict(sorted(found.items()))}
-
-        return await self._database.read(work)
+    async def files_by_key(self, tenant: str | None = None) -> dict[tuple[str, bool, int], int]:
+        """Count files by tenant, whether an agent holds them, and the number of the data key that they need."""
+        found: Counter[tuple[str, bool, int]] = Counter()
+        after = 0
+        while after < await self._database.read(key_census.last_file):
+            found += await self._database.read(partial(key_census.files_by_key, tenant=tenant, after=after))
+            after += key_census.SLICE
+        return dict(found)
 
     async def rows(self, *, after: int, limit: int) -> list[tuple[int, Memory]]:
         """Return rows as they are stored, with their numbers, from behind a number."""
@@ -68,6 +90,32 @@ class SqlResealed:
             return [(row.seq, by_id[row.id]) for row in page if row.id in by_id]
 
         return await self._database.read(work)
+
+    async def in_plain(self, drafts: Sequence[Memory]) -> list[Memory]:
+        """Return believed rows that say in plain what one of these says, in the very place of it."""
+        if not drafts:
+            return []
+        # Each statement by itself will do: whoever is asked for more than once is sealed once.
+        found = await self._database.glance(lambda connection: self._with_words(connection, drafts))
+        return [one for one in found if not is_sealed(one.content)]
+
+    def _with_words(self, connection: Connection, drafts: Sequence[Memory]) -> list[Memory]:
+        if len(drafts) == 1:
+            [draft] = drafts
+            statement = _OPEN_ONE if draft.valid_to is None else _ENDED_ONE
+            given = {**_named(draft.scope), "the_words": draft.fingerprint}
+            return self._reader.fetch(connection, statement, given)
+        numbers = {scope: connection.execute(_PLACE, _named(scope)).scalar() for scope in {one.scope for one in drafts}}
+        found: list[Memory] = []
+        for lookup, some in (
+            (_OPEN_WORDS, [one for one in drafts if one.valid_to is None]),
+            (_ENDED_WORDS, [one for one in drafts if one.valid_to is not None]),
+        ):
+            wanted = [(numbers[one.scope], one.fingerprint) for one in some if numbers[one.scope] is not None]
+            for start in range(0, len(wanted), _WANTED):
+                statement, given = lookup.of(wanted[start : start + _WANTED])
+                found += self._reader.fetch(connection, statement, given)
+        return found
 
     async def replace_rows(self, changed: Sequence[tuple[Memory, Memory]]) -> int:
         """Store the second of each pair where the first is still what is stored; return how many."""
@@ -112,13 +160,7 @@ class SqlResealed:
 
     async def files(self, *, after: int, limit: int) -> list[tuple[int, KeptFile]]:
         """Return kept files as they are stored, with their numbers, from behind a number."""
-        holder = blob_holders.c
-        of_agent = (
-            exists()
-            .where(holder.blob == blobs.c.number, holder.owner == _COLUMN.id)
-            .where(_COLUMN.scope_id == scopes.c.id, scopes.c.agent != "")
-        )
-        columns = WHOLE.add_columns(blobs.c.tenant, of_agent.label("of_agent"))
+        columns = WHOLE.add_columns(blobs.c.tenant, key_census.held_by_agent().label("of_agent"))
         page = columns.where(blobs.c.number > after).order_by(blobs.c.number).limit(limit)
 
         def work(connection: Connection) -> list[tuple[int, KeptFile]]:
@@ -155,6 +197,10 @@ class SqlResealed:
             merge = text("INSERT INTO texts (texts) VALUES ('optimize')")
             await self._database.write(lambda connection: connection.execute(merge))
             await self._database.checkpoint()
+
+
+def _named(scope: Scope) -> dict[str, str]:
+    return {f"the_{name}": value for name, value in zip(SCOPE_NAMES, stored(scope), strict=True)}
 
 
 def _index(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> None:

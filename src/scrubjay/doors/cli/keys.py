@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -17,7 +18,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.model.portable import moment_text
 
 if TYPE_CHECKING:
-    from scrubjay.model.encryption import EncryptionStatus, Rotated
+    from scrubjay.model.encryption import DataKey, EncryptionStatus, Rotated
 
 app = typer.Typer(no_args_is_help=True, help="API keys, and the keys that encrypt what is stored.")
 access.add_to(app)
@@ -53,34 +54,78 @@ def rotate(
         done = jay.encryption.rotate(steps.done_of, data_keys=data_keys, rows=rows)
     _show_rotated(done, json=json)
     if rows:
-        note("sessions under way, answers that are kept and archives keep the data key that they have")
+        _show_left(done)
 
 
 def _show_rotated(done: "Rotated", *, json: bool) -> None:
     if json:
         counts = {"wrapped": done.wrapped, "added": done.added, "rows": done.rows, "files": done.files}
-        write_json({"master": done.master, **counts})
+        counted = {"left": done.left, "unread": list(done.unread), "complete": done.is_complete}
+        write_json({"master": done.master, **counts, "others": done.others, **counted})
         return
     wrapped = f"master key {done.master} wraps every data key, {done.wrapped} of them since now"
-    stored = f"{done.added} new data keys, {memories(done.rows)} and {done.files} files stored anew"
-    write_line(f"{wrapped}; {stored}", done.master, f"{done.wrapped}", f"{done.added}", f"{done.rows}", f"{done.files}")
+    stored = _listed({"memories": done.rows, "files": done.files, **done.others})
+    sentence = f"{wrapped}; {done.added} new data keys; stored anew: {stored}"
+    others = sum(done.others.values())
+    cells = (done.wrapped, done.added, done.rows, done.files, others, sum((done.left or {}).values()))
+    write_line(sentence, done.master, *(f"{cell}" for cell in cells))
+
+
+def _show_left(done: "Rotated") -> None:
+    """Say what a rotation left behind, as it was counted; and leave with 1 when that is anything."""
+    for sentence in done.unread:
+        note(f"cannot be read, and may need an older data key: {sentence}")
+    if done.left and any(done.left.values()):
+        note(f"left under an older data key, or not encrypted: {_listed(done.left)}. Run it again")
+    if not done.is_complete:
+        raise typer.Exit(1)
+    note(
+        "counted: nothing is left under an older data key, be it memories, files, sessions, kept answers, failed work "
+        "or archives. Backups and copies from before are as they were"
+    )
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count) or "nothing"
+
+
+@app.command("destroy")
+@verb
+def destroy(here: House, json: AsJson = False) -> None:
+    """Delete the data keys of all tenants for good that nothing needs any more. It is counted first."""
+    with here.opened() as jay:
+        done = jay.encryption.destroy()
+    if json:
+        write_json({"destroyed": done.keys, "needed": done.needed, "recent": done.recent})
+        return
+    sentence = f"{done.keys} data keys destroyed; {done.needed} stay since something needs them"
+    recent = f"{done.recent} since they encrypted within the last hour"
+    write_line(f"{sentence}, {recent}", f"{done.keys}", f"{done.needed}", f"{done.recent}")
 
 
 @app.command("status")
 @verb
 def status(here: House, json: AsJson = False) -> None:
-    """Say what is encrypted, with which keys, and how many memories of the tenant need each of them."""
+    """Say what is encrypted, with which keys, and what of the tenant needs each of them."""
     with here.opened() as jay:
         found = jay.encryption.status()
     if json:
         write_json(_document(found))
         return
     rows = [("encrypted", found.encrypt), ("found by", found.search), ("not encrypted", memories(found.plain))]
-    rows += [(f"data key {one.number}", f"{memories(one.rows)}, made {local(one.created_at)}") for one in found.keys]
+    rows += [(f"data key {one.number}", f"{_needed_by(one)}, made {local(one.created_at)}") for one in found.keys]
     rows += [(f"master key {one}", f"wraps {found.wrapped.get(one, 0)} data keys") for one in found.masters]
     write_table(("", ""), rows)
     for unneeded in found.unneeded:
         note(f"master key {unneeded} wraps nothing any more: once no backup needs it, it can be taken out")
+    for sentence in found.unread:
+        note(f"cannot be read, and may need any data key: {sentence}")
+    if older := [f"{one.number}" for one in found.keys[:-1] if not one.is_needed]:
+        note(f"nothing of this tenant needs data key {', '.join(older)} any more: see `scrubjay keys destroy`")
+
+
+def _needed_by(key: "DataKey") -> str:
+    return ", ".join([memories(key.rows), *(f"{count:,} {what}" for what, count in key.others.items())])
 
 
 def _document(found: "EncryptionStatus") -> dict[str, object]:
@@ -90,10 +135,18 @@ def _document(found: "EncryptionStatus") -> dict[str, object]:
         "masters": list(found.masters),
         "wrapped": found.wrapped,
         "keys": [
-            {"number": one.number, "master": one.master, "created_at": moment_text(one.created_at), "rows": one.rows}
+            {
+                "number": one.number,
+                "master": one.master,
+                "created_at": moment_text(one.created_at),
+                "rows": one.rows,
+                "others": one.others,
+                "needed": one.is_needed,
+            }
             for one in found.keys
         ],
         "plain": found.plain,
+        "unread": list(found.unread),
     }
 
 

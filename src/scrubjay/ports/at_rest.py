@@ -1,0 +1,74 @@
+"""What lies beside memories and files and may be encrypted: sessions, kept answers, work that failed, archives.
+
+Whoever changes keys walks through all of it, and stores anew what the change is about.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol, TypeVar
+
+from scrubjay.model import Memory, Scope
+from scrubjay.model.working import Message, Scratch
+from scrubjay.ports.access import Claim
+
+MEMORIES: Final = "memories"
+FILES: Final = "files"
+SESSIONS: Final = "messages and scratch values"
+ANSWERS: Final = "kept answers"
+TROUBLES: Final = "failed pieces of work"
+ARCHIVED: Final = "archived episodes"
+"""What each of them is called where it is counted."""
+
+Item = TypeVar("Item")
+
+
+class AtRest(Protocol[Item]):
+    """Things of one kind as a store keeps them, of every tenant, to be stored anew in place."""
+
+    @property
+    def name(self) -> str:
+        """What they are called, in the plural."""
+
+    def all(self) -> AsyncIterator[Item]:
+        """Go through all of them, each once, as they are stored; what is added meanwhile may be left out.
+
+        Raises StoreUnavailable when their store is away.
+        """
+
+    async def replace(self, before: Item, after: Item) -> int:
+        """Store what the second says where the store still says what the first says; return how many that were.
+
+        How long a thing lives does not change, and neither does anything but what is said in it. Durable as the store
+        is. Safe to repeat.
+        """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """Some of what a session holds, as it is stored."""
+
+    scope: Scope
+    messages: tuple[Message, ...] = ()
+    scratch: tuple[Scratch, ...] = ()
+    number: int = 0
+    """Of the change that is noted for a store that is away; 0 for what is in the session."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptAnswer:
+    """The body of an answer that is kept for a request which is sent again."""
+
+    claim: Claim
+    body: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archived:
+    """A file of archived episodes, as they are in it."""
+
+    tenant: str
+    file: Path
+    memories: tuple[Memory, ...] = ()
+    fault: str = ""
+    """Why it cannot be read; then there are no memories."""
