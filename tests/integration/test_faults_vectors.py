@@ -149,6 +149,21 @@ async def test_what_is_forgotten_meanwhile_is_not_found_afterwards(stores, qdran
         assert await jay.check() == []
 
 
+async def test_what_is_purged_meanwhile_goes_when_the_engine_is_back(stores, qdrant):
+    async with scrubjay.open_async(**stores) as jay:
+        [kept, *gone] = await tell(jay, "before", count=4)
+        qdrant.fall()
+        receipt = await jay.forget(gone, purge=True)
+        assert (receipt.remaining["records"], receipt.remaining["vectors"]) == (0, 3)
+        qdrant.rise()
+
+        async def is_clear():
+            return await is_drained(jay) and await jay.parts.stores.vectors.traces(gone) == 0
+
+        await eventually(is_clear, within=RECOVERY_SECONDS)
+        await check_whole(jay, [kept])
+
+
 async def test_down_at_the_start(stores, qdrant):
     qdrant.fall()
     async with scrubjay.open_async(**stores) as jay:

@@ -13,7 +13,7 @@ from scrubjay.backends.memory import MemoryVectors
 from scrubjay.backends.vectors.chroma import ChromaVectors
 from scrubjay.backends.vectors.mirrored import MirroredVectors
 from scrubjay.backends.vectors.qdrant import QdrantVectors
-from scrubjay.errors import Conflict, Misconfigured
+from scrubjay.errors import Conflict, Misconfigured, StoreUnavailable
 from scrubjay.model import Scope
 from scrubjay.settings import read_settings
 from scrubjay.testing import ToyEmbedder
@@ -312,3 +312,29 @@ async def test_what_is_purged_leaves_no_vector_behind_where_no_mirror_is_kept_up
     assert await mirror.traces([told]) == 1
     await later.forget(told, purge=True)
     assert await mirror.traces([told]) == 0
+
+
+@pytest.mark.parametrize("part", ["engine", "mirror"])
+@pytest.mark.parametrize("kind", ["qdrant", "chroma", "pgvector"])
+async def test_what_is_purged_while_one_of_the_two_fails_goes_from_both(
+    kind, part, request, engine_url, records, monkeypatch
+):
+    url = "pgvector:" if kind == "pgvector" else engine_url(kind)
+    if kind == "pgvector":
+        records = request.getfixturevalue("postgres_database")()
+
+    async def fail(_ids):
+        raise StoreUnavailable
+
+    async with opened(records, url, mirror="on") as jay:
+        ids = [one.memory.id for one in await jay.remember_many(TEXTS)]
+        vectors = jay.parts.stores.vectors
+        with monkeypatch.context() as patch:
+            patch.setattr(getattr(vectors, part), "remove", fail)
+            receipt = await jay.forget(ids[:3], purge=True)
+        assert (receipt.remaining["records"], receipt.remaining["vectors"]) == (0, 3)
+    async with opened(records, url, mirror="on") as jay:
+        await jay.parts.index.drain()
+        vectors = jay.parts.stores.vectors
+        assert (await vectors.engine.traces(ids), await vectors.mirror.traces(ids)) == (len(ids) - 3,) * 2
+        assert await jay.check() == []

@@ -16,6 +16,7 @@ from scrubjay.jobs.orders import Orders
 from scrubjay.logs import logger
 from scrubjay.model import new_id
 from scrubjay.model.work import STEPS, Run, Step, StepDone
+from scrubjay.write.leftovers import ONCE_MORE
 
 log = logger("jobs")
 
@@ -42,6 +43,12 @@ _GLANCE: Final = 0.1
 
 FAILED: Final = timedelta(minutes=1)
 """The least time after a run that failed: what was in the way is seldom gone at once."""
+
+
+PURGED: Final = timedelta(minutes=1)
+"""The least time between two looks into the archives for what was purged."""
+
+_LEFT: Final = 1_000
 
 
 def worker_name() -> str:
@@ -79,7 +86,7 @@ class Worker:
         done: list[StepDone] = []
         runs = await self._orders.works.log.runs()
         for step in self._steps:
-            if self._is_due(step, runs.get(step)):
+            if self._is_due(step, runs.get(step)) or (step == "archive" and await self._was_purged(runs.get(step))):
                 done.append(await take(self._orders, step))
                 # Asked again: while this one took its time, others may have taken the next.
                 runs = await self._orders.works.log.runs()
@@ -92,6 +99,15 @@ class Worker:
         since = self._orders.parts.clock() - known.finished_at
         # A moment in the future is another machine's clock, and no reason to wait for long.
         return since >= every or since < -every
+
+    async def _was_purged(self, archived: Run | None) -> bool:
+        """Whether something was purged since files were last looked at, which may have it still."""
+        now, folder = self._orders.parts.clock(), self._orders.archive
+        if folder is None or archived is None or archived.finished_at is None or now - archived.finished_at < PURGED:
+            return False
+        left = await self._orders.parts.stores.generations.leftovers(now=now + ONCE_MORE, limit=_LEFT)
+        since = archived.finished_at
+        return any(one.at >= since for one in left) and await asyncio.to_thread(folder.is_dir)
 
 
 def background_worker(core: Core) -> Worker | None:

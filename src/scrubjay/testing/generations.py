@@ -6,8 +6,8 @@ from typing import Protocol
 import pytest
 
 from scrubjay.errors import Conflict
-from scrubjay.model import Identity
-from scrubjay.ports import UNSURE, Generations, Keeping, Records
+from scrubjay.model import Identity, new_id
+from scrubjay.ports import UNSURE, Generations, Keeping, Leftover, Records
 from scrubjay.testing.values import DAY, HOUR, NOW, some_memories, told
 
 
@@ -141,3 +141,21 @@ class KeepingSuite:
         await store.filled()
         await store.filled()
         assert await store.keeping() == Keeping(engine="embedded", seen=NOW + HOUR)
+
+    async def test_what_is_left_of_a_purge_is_noted_until_it_is_cleared(self, store: MarkingStore) -> None:
+        first, second, third = (new_id() for _ in range(3))
+        assert await store.leftovers(now=NOW + DAY, limit=9) == []
+        await store.leave([first, second], at=NOW, due=NOW)
+        await store.leave([third], at=NOW + HOUR, due=NOW + HOUR)
+        assert {one.id for one in await store.leftovers(now=NOW, limit=9)} == {first, second}
+        await store.leave([first], at=NOW + DAY, due=NOW + 2 * HOUR)
+        assert await store.leftovers(now=NOW + DAY, limit=9) == [
+            Leftover(second, NOW),
+            Leftover(third, NOW + HOUR),
+            Leftover(first, NOW),
+        ]
+        assert await store.leftovers(now=NOW + DAY, limit=1) == [Leftover(second, NOW)]
+        await store.cleared([first, second, new_id()])
+        assert await store.leftovers(now=NOW + DAY, limit=9) == [Leftover(third, NOW + HOUR)]
+        await store.leave([], at=NOW, due=NOW)
+        await store.cleared([])

@@ -6,11 +6,16 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from scrubjay.errors import Unavailable
+from scrubjay.logs import logger
 from scrubjay.model import Filter, ForgetReceipt, Memory, Scope
-from scrubjay.ports import Events, Records, Stores, Working, Works, stage
+from scrubjay.ports import SILENT, Events, Records, Stores, Working, Works, stage
 from scrubjay.write.announce import forgotten, purged
 from scrubjay.write.index import Index
+from scrubjay.write.leftovers import clear
 from scrubjay.write.reconcile import restored_from
+
+log = logger("forget")
 
 FORGOTTEN = "forgotten"
 
@@ -78,9 +83,10 @@ async def purge(
 ) -> ForgetReceipt:
     """Delete these, every version of them and what was made from them, from every store; count again what is left.
 
-    Vectors and files go first: if this stops half-way, the records still say what is left to delete, and wait to be
-    indexed. Vectors go once more at the end, for somebody may have been indexing one of these meanwhile. `versions` is
-    false when the ids name every version already.
+    Files go first: if this stops half-way, the records still say what is left to delete. Vectors go last, and what is
+    left of them while their engine is away goes when it is back: the receipt counts it, and the records have noted it.
+    What models share in Redis has to be reached, for nobody knows the text later. `versions` is false when the ids name
+    every version already.
     """
     tenant = Scope(tenant=scope.tenant)
     held = [memory for memory in await stores.records.get(scope, ids) if scope.holds(memory.scope)]
@@ -92,11 +98,13 @@ async def purge(
     gone = await stores.records.get(tenant, everything)
     with stage("forget", tenant=scope.tenant, purge=True, memories=len(gone)):
         await index.models.forget(gone)
-        await stores.records.mark(everything, None)
-        await stores.vectors.remove(everything)
         await stores.blobs.release(tenant, everything)
+        # What a model never saw has no vectors.
+        loud = [memory.id for memory in gone if memory.generation != SILENT]
+        await stores.generations.leave(loud, at=at, due=at)
         await stores.records.purge(tenant, everything)
-        await stores.vectors.remove(everything)
+        is_clear = await clear(loud, stores=stores, at=at)
+        await _forget_again(gone, index)
         await events.publish(purged(gone, at))
     named = {memory.id for memory in held}
     return ForgetReceipt(
@@ -106,10 +114,18 @@ async def purge(
         at=at,
         remaining={
             "records": len(await stores.records.get(tenant, everything)),
-            "vectors": await stores.vectors.traces(everything),
+            "vectors": await stores.vectors.traces(everything) if is_clear else len(loud),
             "blobs": len(await stores.blobs.held(tenant, everything)),
         },
     )
+
+
+async def _forget_again(gone: Sequence[Memory], index: Index) -> None:
+    """Let models remember nothing once more, for somebody may have been embedding one of these. They are purged now."""
+    try:
+        await index.models.forget(gone)
+    except Unavailable as error:
+        log.warning("shared vectors cannot be looked at again", memories=len(gone), error=str(error))
 
 
 async def purge_scope(

@@ -183,6 +183,9 @@ class Index:
             raise self._keeper.refusal()
 
     async def _held(self) -> bool:
+        if self._embedder is None:
+            await self._keeper.clear()
+            return False
         await self._look(again=True)
         held = await self._keeper.hold(await self._active_number())
         await self._look(again=True)
@@ -316,7 +319,7 @@ class Index:
 
         With `adopt`, the model that was configured takes over, also when it was replaced or undone before.
         """
-        if self._embedder is None or not await self._held():
+        if not await self._held() or self._embedder is None:
             return 0
         if not self._heard:
             # Every kind is to have vectors, and some may have been stored by a process that gave them none.
@@ -382,8 +385,7 @@ class Index:
     async def rebuild(self) -> None:
         """Drop every vector of the generation that draining works on, so that `drain` makes all of them again."""
         await self._look(again=True)
-        target = await self._target()
-        if target is not None:
+        if (target := await self._target()) is not None:
             await self._records.unmark(target.number)
             await self._vectors.drop(target.number)
 

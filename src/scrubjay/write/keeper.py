@@ -15,6 +15,7 @@ from uuid import UUID
 from scrubjay.errors import Conflict, Unavailable
 from scrubjay.logs import logger
 from scrubjay.ports import Clock, Stores
+from scrubjay.write.leftovers import clear_due
 
 log = logger("index")
 
@@ -36,6 +37,7 @@ class Keeper:
     """Knows whether the configured engine is the one to ask, and whether it can be trusted to have everything."""
 
     def __init__(self, *, stores: Stores, engine: str, clock: Clock) -> None:
+        self._stores = stores
         self._records = stores.records
         self._generations = stores.generations
         self._vectors = stores.vectors
@@ -96,11 +98,17 @@ class Keeper:
         elif keeping.seen is None or now - keeping.seen >= BEAT:
             await self._generations.keep(self._engine, at=now)
         self._warned = False
+        await self.clear()
         await self._sample(generation)
         if self._lacking:
             await self._doubt(generation)
         await self.look(generation)
         return True
+
+    async def clear(self) -> None:
+        """Remove what is left in the engine of what was purged."""
+        if done := await clear_due(self._stores, self._clock()):
+            log.info("vectors of purged memories removed", memories=done)
 
     async def _doubt(self, generation: int) -> None:
         """Have made again what is not there: everything where nothing is, else what was missed."""

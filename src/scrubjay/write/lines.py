@@ -22,34 +22,15 @@ async def numbered(lines: Lines) -> AsyncIterator[Numbered]:
             yield number, clean
 
 
-class Batches:
-    """Numbered lines, as many at a time; the last ones may be fewer."""
-
-    def __init__(self, lines: AsyncIterator[Numbered], size: int) -> None:
-        self._lines = lines
-        self._size = size
-        self._ahead: list[Numbered] = []
-
-    async def next(self) -> list[Numbered]:
-        """The next ones; none when all were read."""
-        batch, self._ahead = self._ahead, []
-        if not batch:
-            async for one in self._lines:
-                batch.append(one)
-                if len(batch) == self._size:
-                    break
-        return batch
-
-    async def are_over(self) -> bool:
-        """Whether all were read. Reads ahead, and keeps what it finds."""
-        self._ahead = self._ahead or await self.next()
-        return not self._ahead
-
-
 async def batches(lines: AsyncIterator[Numbered], size: int) -> AsyncIterator[list[Numbered]]:
-    """The same, for whoever takes all of them in turn."""
-    read = Batches(lines, size)
-    while batch := await read.next():
+    """Numbered lines, as many at a time; the last ones may be fewer."""
+    batch: list[Numbered] = []
+    async for one in lines:
+        batch.append(one)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
         yield batch
 
 

@@ -5,9 +5,10 @@ the stretch it speaks of. What was believed about the rest stays, as a stretch o
 is closed, not changed, so that the question "what did we believe on Monday?" keeps its answer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeAlias
 from uuid import UUID, uuid5
 
 from scrubjay.errors import Conflict, IdTaken
@@ -18,6 +19,8 @@ from scrubjay.ports.records import NOTHING
 REPLACED = "replaced"
 CORRECTED = "corrected"
 RESTORED = "restored"
+
+_Span: TypeAlias = tuple[datetime, datetime | None]
 
 
 def reconcile(draft: Memory, known: Known) -> Decision:
@@ -36,7 +39,7 @@ def reconcile(draft: Memory, known: Known) -> Decision:
             return Decision(outcome="unchanged", memory=same)
         draft = replace(draft, valid_from=same.valid_from, uses=same.uses, used_at=same.used_at)
     if draft.key is not None:
-        return _told_of_the_past(draft, known.same_key) or _into_timeline(draft, known.same_key)
+        return _told_of_the_past(draft, known.same_key) or into_timeline(draft, known.same_key)
     if same is not None:
         # The same, but since earlier than we believed, for longer, or on better word.
         closed = same.closed(draft.created_at, because=CORRECTED, by=draft.id)
@@ -114,7 +117,7 @@ def correct(draft: Memory, known: Known, *, old: Memory) -> Decision:
     """Replace one version by another that says it better, over the same stretch of time."""
     closes = [old.closed(draft.created_at, because=CORRECTED, by=draft.id)]
     others = [memory for memory in known.same_key if memory.id != old.id]
-    decision = _into_timeline(draft, others) if draft.key else Decision(outcome="stored", memory=draft, opens=(draft,))
+    decision = into_timeline(draft, others) if draft.key else Decision(outcome="stored", memory=draft, opens=(draft,))
     return replace(decision, outcome="superseded", closes=(*closes, *decision.closes))
 
 
@@ -159,7 +162,8 @@ def _up_to_the_next(draft: Memory, stretches: Sequence[Memory]) -> Memory:
     return replace(draft, valid_to=later) if draft.valid_to is None and later is not None else draft
 
 
-def _into_timeline(draft: Memory, stretches: Sequence[Memory]) -> Decision:
+def into_timeline(draft: Memory, stretches: Sequence[Memory]) -> Decision:
+    """Put the draft into the timeline of its key, over the stretch that it speaks of."""
     if not draft.encrypted and any(one.encrypted for one in stretches):
         # What is said of a secret later is one too.
         draft = replace(draft, encrypted=True)
@@ -170,13 +174,61 @@ def _into_timeline(draft: Memory, stretches: Sequence[Memory]) -> Decision:
         if not old.overlaps(draft):
             continue
         closes.append(old.closed(draft.created_at, because=REPLACED, by=draft.id))
-        if old.valid_from < draft.valid_from:
-            opens.append(_stretch(old, draft, start=old.valid_from, end=draft.valid_from))
-        if draft.valid_to is not None and (old.valid_to is None or draft.valid_to < old.valid_to):
-            opens.append(_stretch(old, draft, start=draft.valid_to, end=old.valid_to))
+        opens += [_stretch(old, draft, start=start, end=end) for start, end in _left_of(old, draft, stretches)]
     return Decision(
         outcome="superseded" if closes else "stored", memory=draft, closes=tuple(closes), opens=tuple(opens)
     )
+
+
+def _left_of(old: Memory, draft: Memory, stretches: Sequence[Memory]) -> list[_Span]:
+    """When an old stretch still holds: not when the draft does.
+
+    Nor when another one does that was told later: older versions stored stretches that overlap.
+    """
+    left: list[_Span] = [(old.valid_from, old.valid_to)]
+    later = [one for one in stretches if (one.created_at, one.id) > (old.created_at, old.id) and one.overlaps(old)]
+    for other in (draft, *later):
+        left = [span for one in left for span in _without(one, other)]
+    return left
+
+
+def _without(span: _Span, other: Memory) -> Iterator[_Span]:
+    """What is left of a span when another memory takes its part."""
+    start, end = span
+    if start < other.valid_from:
+        yield start, other.valid_from if end is None else min(end, other.valid_from)
+    if other.valid_to is not None and (end is None or other.valid_to < end):
+        yield max(start, other.valid_to), end
+
+
+def mended(believed: Sequence[Memory]) -> list[Memory]:
+    """What has to be stored so that these no longer contradict each other: of one key, or of one's words, in one place.
+
+    As if each had been told when it was, one after the other: what was told later takes the place of the other, whose
+    other stretches stay. Of what says the same, that which holds for longest stays. What need not change is left out.
+    """
+    told = sorted(believed, key=lambda one: (one.created_at, one.id))
+    if told and told[0].key is None:
+        return _once(told)
+    timeline: list[Memory] = []
+    changed: dict[UUID, Memory] = {}
+    for one in told:
+        decision = into_timeline(one, timeline)
+        gone = {closed.id: closed for closed in decision.closes}
+        timeline = [each for each in timeline if each.id not in gone] + list(decision.opens)
+        changed |= gone | {opened.id: opened for opened in decision.opens if opened != one}
+    return list(changed.values())
+
+
+def _once(told: Sequence[Memory]) -> list[Memory]:
+    """All but the one that holds since the earliest, closed in its favour. What has ended contradicts nothing."""
+    current = [one for one in told if one.valid_to is None]
+    stays = min(current, key=lambda one: (one.valid_from, one.created_at, one.id))
+    return [
+        one.closed(max(one.created_at, stays.created_at), because=REPLACED, by=stays.id)
+        for one in current
+        if one is not stays
+    ]
 
 
 def _stretch(old: Memory, draft: Memory, *, start: datetime, end: datetime | None) -> Memory:

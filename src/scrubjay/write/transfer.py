@@ -1,23 +1,28 @@
 """Export and import: every memory as a line of JSON, streamed, so that a store of any size fits through."""
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
 from scrubjay.errors import Conflict, InvalidInput, ScrubjayError, Unsupported
 from scrubjay.model import Filter, Memory, Scope
-from scrubjay.model.checks import shown
+from scrubjay.model.checks import Json, check_flag, shown
+from scrubjay.model.memory import ARCHIVED
 from scrubjay.model.portable import check_header, from_json, header, to_json
+from scrubjay.model.sealed import SEAL, is_sealed
 from scrubjay.ports import Clock, Events, Records, Redactor
+from scrubjay.write.adopting import adopted, without_ids
 from scrubjay.write.announce import forgotten, imported
-from scrubjay.write.heirs import Heirs
 from scrubjay.write.index import Index
-from scrubjay.write.lines import Batches, Lines, numbered
+from scrubjay.write.judging import judge, pairs_of
+from scrubjay.write.lines import Lines, batches, numbered
 from scrubjay.write.redact import redacted
-from scrubjay.write.successions import Successions
+from scrubjay.write.staging import Fate, Line, Staging
 
 BATCH: Final = 1_000
 
@@ -57,117 +62,120 @@ async def import_lines(
     events: Events,
     clock: Clock,
     progress: Callable[[int], None] | None = None,
+    mend: bool = False,
 ) -> tuple[int, int]:
     """Store the memories of these lines for the scope's tenant; return how many were new and how many were known.
 
-    Safe to repeat: what is stored already is left alone, but for what is believed here and closed in the file: that is
-    closed as the file says, in the transaction that stores what took its place. The lines may stand in any order. A
-    faulty line stops the import and is named; the batches before it are kept, so mend the line and run it again.
+    All of them are read and checked before the first is stored: what is refused leaves the store as it was. Then they
+    are stored in batches, of which `progress` hears. Safe to repeat, also after an interruption: what is stored already
+    is left alone, but for what is believed here and closed in the file: that is closed as the file says, in the
+    transaction that stores what took its place. The lines may stand in any order. An id that is another tenant's is
+    made anew, and with it what names it. With `mend`, what contradicts something is not refused: what was told later
+    takes the place of the other.
     """
-    told = numbered(lines)
-    batches = Batches(told, BATCH)
-    first = await anext(told, None)
-    if first is None:
-        raise Unsupported("there is nothing to import: the file is empty")
-    check_header(_object(*first))
-    importing = _Importing(Scope(tenant=scope.tenant), batches, records, index, events, clock)
-    new = read = 0
-    while some := await batches.next():
-        batch = [(number, _clean(_memory(number, line, scope), redactor)) for number, line in some]
-        new += await importing.take(batch)
-        read += len(batch)
-        if progress is not None:
+    check_flag("mend", mend)
+    staging = Staging()
+    try:
+        reading = _Reading(staging, scope, records, redactor)
+        read = await reading.take(lines)
+        tenant = Scope(tenant=scope.tenant)
+        await judge(staging, records, tenant, mend=mend)
+        storing = _Storing(tenant, records, index, events, clock)
+        new = done = 0
+        for many, batch in staging.batches(BATCH):
+            with storing.saying_how_far(new, done, read):
+                new += await storing.store(batch) if batch else 0
+            done = min(read, done + many)
+            if progress is not None:
+                progress(done)
+        if progress is not None and done < read:
             progress(read)
-    new += await importing.finish()
-    return new, read - new
+        return new, read - min(new, read)
+    finally:
+        staging.shut()
 
 
-@dataclass
-class _Importing:
-    """Stores a file batch by batch, and remembers what is still to be closed, and what cannot stand before that."""
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """Sets a file aside, and finds out of each line what is stored that bears on it."""
+
+    staging: Staging
+    scope: Scope
+    records: Records
+    redactor: Redactor | None
+
+    async def take(self, lines: Lines) -> int:
+        """Read all of it; return how many memories that were. Raises what is wrong with a line, and names it."""
+        told = numbered(lines)
+        first = await anext(told, None)
+        if first is None:
+            raise Unsupported("there is nothing to import: the file is empty")
+        check_header(_object(*first))
+        read = 0
+        async for some in batches(told, BATCH):
+            memories = [(number, _clean(_memory(number, line, self.scope), self.redactor)) for number, line in some]
+            await self._look_at(memories)
+            read += len(some)
+        return read
+
+    async def _look_at(self, told: Sequence[tuple[int, Memory]]) -> None:
+        here, owned = await adopted(told, self.records)
+        before = await asyncio.to_thread(self.staging.by_ids, [memory.id for _, memory in here])
+        once = {line.memory.id: (line.number, line.memory) for line in before.values()}
+        for number, memory in here:
+            self._take_in(once, number, memory)
+        judged = [self._line(number, memory, owned.get(memory.id)) for number, memory in once.values()]
+        await asyncio.to_thread(self.staging.put, judged)
+        fresh = [line for line in judged if line.is_fresh]
+        near = await self.records.bearing([line.memory for line in fresh]) if fresh else []
+        if near:
+            await asyncio.to_thread(self.staging.note_near, pairs_of(fresh, near))
+
+    def _take_in(self, once: dict[UUID, tuple[int, Memory]], number: int, memory: Memory) -> None:
+        """Let what is told twice be one, closed if any line of it says so. Raises Conflict when it is not one."""
+        first, known = once.setdefault(memory.id, (number, memory))
+        if not self._is_the_same(known, memory):
+            raise Conflict(
+                f"line {number}: id {memory.id} names something else in line {first}: give one of them another id"
+            )
+        once[memory.id] = (first, known.closed_as(memory) or known)
+
+    def _line(self, number: int, memory: Memory, stored: Memory | None) -> Line:
+        if stored is None:
+            return Line(number=number, memory=memory, fate=Fate.NEW)
+        if not self._is_the_same(stored, memory):
+            raise Conflict(
+                f"line {number}: id {memory.id} names something else here. Use `update` to change a memory, or give "
+                "the line another id. Nothing was imported"
+            )
+        closes = stored.closed_as(memory) is not None
+        return Line(number=number, memory=memory, fate=Fate.CLOSING if closes else Fate.KNOWN)
+
+    def _is_the_same(self, one: Memory, other: Memory) -> bool:
+        """Whether two with one id are one memory. Of what is archived, only a record is left to compare."""
+        if not one.is_one_with(other):
+            return False
+        if any((each.closed_because or "").startswith(ARCHIVED) for each in (one, other)):
+            return True
+        # What is stored may be from a time when less was taken out.
+        return _said(one) == _said(other) or _said(_clean(one, self.redactor)) == _said(other)
+
+
+@dataclass(frozen=True, slots=True)
+class _Storing:
+    """Stores lines, and lets the index and whoever listens know."""
 
     tenant: Scope
-    batches: Batches
     records: Records
     index: Index
     events: Events
     clock: Clock
-    successions: Successions = field(default_factory=Successions)
-    heirs: Heirs = field(default_factory=Heirs)
 
-    async def take(self, told: Sequence[tuple[int, Memory]]) -> int:
-        """Store this batch, and close what it or an earlier one replaces; return how many were new."""
-        batch = _each_once([memory for _, memory in told])
-        self.heirs.read(told)
-        before = {one.id: one for one in await self.records.get(self.tenant, [memory.id for memory in batch])}
-        closing = {
-            memory.id: memory
-            for memory in batch
-            if memory.id in before and before[memory.id].closed_as(memory) is not None
-        }
-        waiting = {one: memory for one, memory in closing.items() if memory.superseded_by is not None}
-        for memory in waiting.values():
-            self.successions.wait(memory)
-        in_sight = self.heirs.of(lambda one: one in closing or one in self.successions)
-        due = {memory.id for memory in self.successions.due([*batch, *in_sight])}
-        ready = {one for one in closing if one not in waiting}
-        free = self.heirs.let_go(lambda one: one in due or one in ready)
-        rows = [*free, *(memory for memory in batch if memory.id not in waiting)]
-        return await self._store_what_can_be(rows, closing=ready, known=before.keys())
-
-    async def finish(self) -> int:
-        """Close what the file says was replaced, by something that is not in it; return how many were new since."""
-        new, held = 0, self.heirs.let_go(lambda _one: True)
-        awaited = {memory.id for memory in self.successions.due(held)}
-        left = [memory for memory in self.successions if memory.id not in awaited]
-        for start in range(0, len(left), BATCH):
-            some = left[start : start + BATCH]
-            ids = {memory.id for memory in some}
-            new += await self._store(some, closing=ids, known=ids)
-        self.successions.let_go(left)
-        return new + await self._store_at_last(held)
-
-    async def _store_what_can_be(
-        self, rows: Sequence[Memory], *, closing: Collection[UUID], known: Collection[UUID]
-    ) -> int:
-        """Store these and close what they replace, but for what may stand once the file has told more."""
-        while True:
-            try:
-                return await self._store_with_due(rows, closing=closing, known=known)
-            except Conflict as error:
-                held, left = _parted(rows, error)
-                is_hopeless = any(one not in self.successions for one in error.rivals.values())
-                if not held or (is_hopeless and await self.batches.are_over()):
-                    raise
-                self.heirs.hold(held, error.rivals)
-                rows = left
-
-    async def _store_at_last(self, rows: Sequence[Memory]) -> int:
-        """Store these and close what they replace. Raises Conflict after that, when some of them cannot be."""
-        try:
-            return await self._store_with_due(rows) if rows else 0
-        except Conflict as error:
-            refused, left = _parted(rows, error)
-            if refused:
-                await self._store_at_last(left)
-            raise
-
-    async def _store_with_due(
-        self, rows: Sequence[Memory], *, closing: Collection[UUID] = (), known: Collection[UUID] = ()
-    ) -> int:
-        """Store these and, in the same transaction, close what waits for them: not for others that are held back."""
-        due = self.successions.due(rows)
-        ids = {memory.id for memory in due}
-        new = await self._store([*due, *rows], closing={*closing, *ids}, known={*known, *ids})
-        self.successions.let_go(due)
-        return new
-
-    async def _store(self, rows: Sequence[Memory], *, closing: Collection[UUID], known: Collection[UUID]) -> int:
-        with self.heirs.naming_lines():
-            loaded = await self.records.load(rows)
-        if not loaded and not closing:
-            return 0
-        stored = await self.records.get(self.tenant, [row.id for row in rows])
+    async def store(self, batch: Sequence[Line]) -> int:
+        """Store what is new and close what is closed, in one transaction; return how many were new."""
+        loaded = await self.records.load([line.memory for line in batch])
+        closing = {line.memory.id for line in batch if line.fate is Fate.CLOSING}
+        stored = await self.records.get(self.tenant, [line.memory.id for line in batch])
         changed = [memory for memory in stored if memory.id in closing]
         closed = [memory for memory in changed if memory.superseded_at is not None]
         await self.index.add([memory for memory in stored if memory.generation is None and memory.id not in closing])
@@ -176,7 +184,7 @@ class _Importing:
         now = self.clock()
         await self.events.publish(
             [
-                *imported([memory for memory in stored if memory.id not in known], now),
+                *imported([memory for memory in stored if memory.id not in closing], now),
                 *forgotten(await self._without_heirs(closed), now),
             ]
         )
@@ -188,19 +196,23 @@ class _Importing:
         heirs = {memory.id for memory in await self.records.get(self.tenant, named)} if named else set()
         return [memory for memory in closed if memory.superseded_by not in heirs]
 
+    @contextmanager
+    def saying_how_far(self, new: int, done: int, total: int) -> Iterator[None]:
+        """In the block, what is raised says what was stored before: somebody else wrote meanwhile, or a store is away.
 
-def _parted(rows: Sequence[Memory], error: Conflict) -> tuple[list[Memory], list[Memory]]:
-    """Those of these that cannot be believed beside what is, and the others."""
-    return [row for row in rows if row.id in error.rivals], [row for row in rows if row.id not in error.rivals]
+        What was checked is right, so it is enough to begin again.
+        """
+        try:
+            yield
+        except ScrubjayError as error:
+            far = f"{done:,} of the file's {total:,} memories are stored, {new:,} of them new"
+            said = f"{error}. This came up while storing: {far}. Import the same file again, and it goes on from there"
+            error.args = (said,)
+            raise
 
 
-def _each_once(batch: Sequence[Memory]) -> list[Memory]:
-    """The same with every memory once, closed if any line of it says so: what was replaced meanwhile is told twice."""
-    once: dict[UUID, Memory] = {}
-    for memory in batch:
-        known = once.setdefault(memory.id, memory)
-        once[memory.id] = known.closed_as(memory) or known
-    return list(once.values())
+def _said(memory: Memory) -> tuple[str, Json]:
+    return memory.content, without_ids(memory.data)
 
 
 def _line(value: object) -> str:
@@ -214,6 +226,9 @@ def _memory(number: int, line: str, scope: Scope) -> Memory:
         raise type(error)(str(error) if str(error).startswith("line ") else f"line {number}: {error}") from error
     if not scope.holds(memory.scope):
         raise InvalidInput(f"line {number}: the memory belongs to {memory.scope}, which is outside {scope}")
+    for name in "content", "closed_because":
+        if is_sealed(getattr(memory, name) or ""):
+            raise InvalidInput(f"line {number}: {name} begins with {SEAL!r}, which marks what is encrypted")
     return memory
 
 
@@ -221,9 +236,11 @@ def _clean(memory: Memory, redactor: Redactor | None) -> Memory:
     """The memory without secrets. What an export holds is clean already and comes back as it is."""
     if redactor is None:
         return memory
-    texts = {name: getattr(memory, name) for name in _TEXTS}
+    # The kinds that a file names were taken out are texts of the file too.
+    texts = {name: getattr(memory, name) for name in _TEXTS} | {"redacted": list(memory.redacted)}
     clean, kinds = redacted(redactor, {name: value for name, value in texts.items() if value})
-    return replace(memory, **clean, redacted=tuple(sorted({*memory.redacted, *kinds}))) if kinds else memory
+    known = clean.pop("redacted", ())
+    return replace(memory, **clean, redacted=tuple(sorted({*known, *kinds}))) if kinds else memory
 
 
 def _object(number: int, line: str) -> dict[str, object]:

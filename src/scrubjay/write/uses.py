@@ -2,10 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from typing import Final
 from uuid import UUID
 
 from scrubjay.model import Scope
 from scrubjay.ports import Clock, Records
+
+MOST: Final = 100_000
+"""Uses that wait to be written. Without background work they are, when the memory is closed."""
 
 
 class Uses:
@@ -15,14 +19,18 @@ class Uses:
         self._records = records
         self._clock = clock
         self._seen: dict[Scope, list[UUID]] = defaultdict(list)
+        self._many = 0
 
     def count(self, scope: Scope, ids: Sequence[UUID]) -> None:
-        """Note that these were used from this scope."""
+        """Note that these were used from this scope. Of more than are worth holding, those go that wait longest."""
         if ids:
             self._seen[scope] += ids
+            self._many += len(ids)
+            while self._many > MOST and len(self._seen) > 1:
+                self._many -= len(self._seen.pop(next(iter(self._seen))))
 
     async def flush(self) -> None:
         """Write what was noted. One that was found several times counts as often."""
-        seen, self._seen = self._seen, defaultdict(list)
+        seen, self._seen, self._many = self._seen, defaultdict(list), 0
         for scope, ids in seen.items():
             await self._records.touch(scope, ids, at=self._clock())

@@ -35,6 +35,9 @@ def test_export_here_and_import_there_again_and_again(run, told, tmp_path):
     refused = run("import", file, "--home", other, code=1).err
     assert "key 'db' has two current values in user=ada" in refused
     assert "Forget" in refused
+    assert "Nothing was imported" in refused
+    assert run("import", file, "--home", other, "--mend").rows[0][0] != "0"
+    assert [one["content"] for one in run("list", "-u", "ada", "--home", other, "--json").json] == ["20"]
 
 
 def test_export_to_a_pipe_and_import_from_one(run, told, tmp_path):

@@ -1,11 +1,13 @@
 """Which embedding models have vectors, in a dict."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from uuid import UUID
 
 from scrubjay.errors import Conflict, NotFound
 from scrubjay.model import Generation, GenerationState, Identity
-from scrubjay.ports import Keeping
+from scrubjay.ports import Keeping, Leftover
 
 
 class MemoryGenerations:
@@ -15,6 +17,7 @@ class MemoryGenerations:
         self._generations: dict[int, Generation] = {}
         self._last = 0
         self._keeping = Keeping()
+        self._leftovers: dict[UUID, tuple[datetime, datetime]] = {}
 
     async def generations(self) -> list[Generation]:
         """Return all, oldest first."""
@@ -63,6 +66,21 @@ class MemoryGenerations:
     async def filled(self) -> None:
         """Note that every memory whose mark was doubted has been looked at."""
         self._keeping = replace(self._keeping, filling=False)
+
+    async def leave(self, ids: Sequence[UUID], *, at: datetime, due: datetime) -> None:
+        """Note that these are purged at one moment, and that their vectors have to be removed at another."""
+        for one in ids:
+            self._leftovers[one] = (self._leftovers.get(one, (at, due))[0], due)
+
+    async def leftovers(self, *, now: datetime, limit: int) -> list[Leftover]:
+        """Return those whose vectors have to be removed by now, those that are due for longest first."""
+        found = sorted((due, one, at) for one, (at, due) in self._leftovers.items() if due <= now)
+        return [Leftover(one, at) for _, one, at in found[:limit]]
+
+    async def cleared(self, ids: Sequence[UUID]) -> None:
+        """Note that nothing is left of these."""
+        for one in ids:
+            self._leftovers.pop(one, None)
 
     def _active(self) -> Generation | None:
         return next((one for one in self._generations.values() if one.state == "active"), None)

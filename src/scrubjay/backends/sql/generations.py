@@ -1,18 +1,22 @@
 """Which embedding models have vectors, in the record database, so that every process agrees."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
+from uuid import UUID
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.schema import counters, generations, memories
+from scrubjay.backends.sql.insert import insert_into
+from scrubjay.backends.sql.schema import counters, generations, leftovers, memories
 from scrubjay.backends.sql.types import microseconds, moment
 from scrubjay.errors import Conflict, NotFound
 from scrubjay.model import Generation, GenerationState, Identity
-from scrubjay.ports import UNSURE, Keeping
+from scrubjay.ports import UNSURE, Keeping, Leftover
 
 _COLUMNS = generations.c
+_PAGE: Final = 500
 
 _ENGINE: Final = "engine:"
 """Begins the name of the counter that says which vector engine the marks speak of, and when it was last in use."""
@@ -121,6 +125,34 @@ class SqlGenerations:
         await self._database.note(
             lambda connection: connection.execute(delete(counters).where(counters.c.name == _FILLING))
         )
+
+    async def leave(self, ids: Sequence[UUID], *, at: datetime, due: datetime) -> None:
+        """Note that these are purged at one moment, and that their vectors have to be removed at another."""
+
+        def work(connection: Connection) -> None:
+            noted = insert_into(connection, leftovers).on_conflict_do_update(index_elements=["id"], set_={"due": due})
+            # In one order, for whoever notes the same ones meanwhile: each would wait for the other.
+            connection.execute(noted, [{"id": one, "at": at, "due": due} for one in sorted(set(ids))])
+
+        if ids:
+            await self._database.write(work)
+
+    async def leftovers(self, *, now: datetime, limit: int) -> list[Leftover]:
+        """Return those whose vectors have to be removed by now, those that are due for longest first."""
+        due = select(leftovers.c.id, leftovers.c.at).where(leftovers.c.due <= now).order_by(leftovers.c.due)
+        return await self._database.read(
+            lambda connection: [Leftover(*row) for row in connection.execute(due.limit(limit))]
+        )
+
+    async def cleared(self, ids: Sequence[UUID]) -> None:
+        """Note that nothing is left of these."""
+
+        def work(connection: Connection) -> None:
+            for start in range(0, len(ids), _PAGE):
+                connection.execute(delete(leftovers).where(leftovers.c.id.in_(ids[start : start + _PAGE])))
+
+        if ids:
+            await self._database.note(work)
 
 
 def _kept(connection: Connection, engine: str, at: datetime) -> None:

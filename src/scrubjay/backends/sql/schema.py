@@ -28,7 +28,7 @@ from sqlalchemy.sql.compiler import DDLCompiler
 
 from scrubjay.backends.sql.types import Id, Instant, JsonObject, Words
 
-HEAD: Final = "0011"
+HEAD: Final = "0012"
 """The newest migration. A test checks that Alembic agrees."""
 
 metadata = MetaData(
@@ -172,6 +172,16 @@ vectors = Table(
     UniqueConstraint("memory_id", "generation", "part", name="uq_vectors_part"),
     Index("ix_vectors_change", "generation", "change"),
     Index("ix_vectors_scope", "generation", "scope_id"),
+)
+
+# What was purged, until nothing can be left of it where vectors lie: an engine may be away, or be written to just then.
+leftovers = Table(
+    "leftovers",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("at", Instant, nullable=False),
+    Column("due", Instant, nullable=False),
+    Index("ix_leftovers_due", "due"),
 )
 
 counters = Table(

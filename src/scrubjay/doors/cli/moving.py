@@ -80,12 +80,16 @@ def _replacing(path: Path) -> Iterator[TextIO]:
 def import_(
     here: Place,
     file: Annotated[str, typer.Argument(help="What `scrubjay export` wrote. `-`: standard input.")],
+    mend: Annotated[
+        bool, typer.Option("--mend", help="Let what was told later take the place of what it contradicts.")
+    ] = False,
     json: AsJson = False,
 ) -> None:
-    """Store what an export holds, exactly. Safe to repeat: what is known is left alone, or closed if it was since."""
-    with reading(file, headings=1) as (lines, total), here.opened() as jay, progress("importing", total) as steps:
+    """Store what an export holds, exactly, or nothing of it. Safe to repeat: what is known is left alone or closed."""
+    with reading(file, headings=1) as (lines, total), here.opened() as jay, progress("checking", total) as steps:
         try:
-            new, known = jay.import_lines(lines, progress=steps.done, **here.where)
+            told = steps.each(lines, then="importing")
+            new, known = jay.import_lines(told, mend=mend, progress=steps.done, **here.where)
         except UnicodeDecodeError as error:
             raise Unsupported(f"{file} is not UTF-8 text: it is no export of Scrubjay") from error
     if json:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from scrubjay.errors import Conflict
+from scrubjay.errors import Conflict, IdTaken
 from scrubjay.model import Memory, new_id
 from scrubjay.ports import Records
 from scrubjay.testing.values import DAY, HOUR, NOW, a_memory, a_scope, all_rows, told
@@ -109,13 +109,51 @@ class LoadingSuite:
             store, a_memory("Mine", key="k"), a_memory("Theirs", key="k", scope=replace(a_scope(), tenant="acme"))
         )
         for one in stored:
-            for scope in (a_scope("bob"), replace(a_scope(), tenant="other"), replace(a_scope(), project="elsewhere")):
+            for scope in (replace(one.scope, user="bob"), replace(one.scope, project="elsewhere")):
                 closed = replace(one, scope=scope).closed(NOW + HOUR, because="guessed", by=new_id())
                 assert await store.load([closed]) == 0
         for other in (replace(stored[0], key="other"), replace(stored[0], created_at=NOW - DAY)):
             assert await store.load([other.closed(NOW + HOUR, because="another one")]) == 0
         for one in stored:
             assert await store.get(one.scope, [one.id]) == [one]
+
+    async def test_load_refuses_an_id_of_another_tenant_and_says_nothing_of_it(self, store: Records) -> None:
+        [theirs] = await told(store, a_memory("Theirs", key="k", scope=replace(a_scope(), tenant="acme")))
+        mine = replace(theirs, scope=a_scope(), content="Mine")
+        with pytest.raises(IdTaken) as refused:
+            await store.load([a_memory("Fine"), mine])
+        assert str(theirs.id) in str(refused.value)
+        assert "acme" not in str(refused.value)
+        assert "Theirs" not in str(refused.value)
+        assert await all_rows(store, a_scope()) == []
+        assert await store.get(theirs.scope, [theirs.id]) == [theirs]
+
+    async def test_what_bears_on_memories_is_believed_and_has_their_key_or_their_words(self, store: Records) -> None:
+        tabs, rome, tea, past, other, gone = await told(
+            store,
+            a_memory("Tabs", key="k"),
+            a_memory("Rome", key="city", valid_from=NOW - DAY, valid_to=NOW - HOUR),
+            a_memory("Tea"),
+            a_memory("Ended", valid_to=NOW + HOUR),
+            a_memory("Tabs", key="k", scope=replace(a_scope(), tenant="acme")),
+            a_memory("Gone", key="gone"),
+        )
+        await store.close(a_scope(), [gone.id], at=NOW, because="not true")
+        asked = [
+            a_memory("Spaces", key="k"),
+            a_memory("Oslo", key="city"),
+            a_memory("Tea"),
+            a_memory("Ended", valid_to=NOW + HOUR),
+            a_memory("Here", key="gone"),
+            a_memory("Tabs", scope=replace(a_scope(), project="elsewhere")),
+            *(a_memory(f"New {place}") for place in range(300)),
+        ]
+        found = await store.bearing(asked)
+        assert sorted(one.id for one in found) == sorted(one.id for one in (tabs, rome, tea, past))
+        assert len(await all_rows(store, a_scope())) == 5
+        [only] = await store.bearing([replace(other, id=new_id())])
+        assert only == other
+        assert await store.bearing([a_memory("Nothing", scope=replace(a_scope(), user="nobody"))]) == []
 
     async def test_load_closes_many_at_once(self, store: Records) -> None:
         stored = await told(store, *(a_memory(f"Value {place}", key=f"k{place}") for place in range(700)))
