@@ -1,9 +1,11 @@
 """The SQL backend on SQLite and on a real PostgreSQL, against the contracts and against the reference."""
 
 import pytest
+from data_in_memory import ColumnRecords
 from words_in_memory import HeldStore
 
 from scrubjay.backends.memory import MemoryStore
+from scrubjay.backends.sql import columns
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.generations import SqlGenerations
 from scrubjay.backends.sql.migrate import migrate
@@ -11,6 +13,7 @@ from scrubjay.backends.sql.records import SqlRecords
 from scrubjay.backends.sql.texts import SqlTexts
 from scrubjay.model import Scope
 from scrubjay.testing import GenerationsSuite, KeepingSuite, RecordsSuite, TextsSuite, congruence
+from scrubjay.testing.records.filtering import FilteringSuite
 from scrubjay.testing.texts import found
 from scrubjay.testing.values import a_memory, told
 
@@ -87,6 +90,17 @@ class TestPostgresTypos(OnPostgres, Typos):
 
 class TestSqliteRecords(OnSqlite, RecordsSuite):
     pass
+
+
+class TestSqliteDataInMemory(FilteringSuite):
+    @pytest.fixture
+    async def store(self, tmp_path, monkeypatch):
+        for name, value in {"SMALL": -1, "PATIENCE": 0, "PAUSE": 0.0}.items():
+            monkeypatch.setattr(columns, name, value)
+        database = Database(f"sqlite:///{tmp_path}/scrubjay.db")
+        await migrate(database)
+        yield ColumnRecords(database)
+        await database.shut()
 
 
 class TestSqliteGenerations(OnSqlite, GenerationsSuite, KeepingSuite):

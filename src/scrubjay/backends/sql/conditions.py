@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, cast, false, func, literal, not_, or_, true
-from sqlalchemy.types import Numeric, Text
+from sqlalchemy import ColumnElement, and_, cast, false, func, literal, not_, or_, true, type_coerce
+from sqlalchemy.types import NullType, Numeric, Text
 
 from scrubjay.backends.sql.places import in_place
 from scrubjay.backends.sql.schema import memories
@@ -166,7 +166,7 @@ class _PostgresValue:
     """The value at a path of `data`, in PostgreSQL. Every condition is true or false, never NULL."""
 
     def __init__(self, path: Sequence[str]) -> None:
-        from sqlalchemy.dialects.postgresql import ARRAY, JSONB  # noqa: PLC0415 -- brings all drivers of PostgreSQL
+        from sqlalchemy.dialects.postgresql import JSONB  # noqa: PLC0415 -- brings all drivers of PostgreSQL
 
         self._jsonb = JSONB()
         value: ColumnElement[Any] = cast(memories.c.data, self._jsonb)
@@ -174,7 +174,6 @@ class _PostgresValue:
             # The operator takes a text for the name of a field, never for a place in a list.
             value = value.op("->")(cast(literal(name), Text))
         self._json = func.coalesce(cast(value, self._jsonb), cast(literal("null"), self._jsonb))
-        self._text = self._json.op("#>>", return_type=Text())(cast([], ARRAY(Text)))
         self._type = func.jsonb_typeof(self._json)
         self._path = path
 
@@ -198,11 +197,21 @@ class _PostgresValue:
     def ordered(self, name: str, bound: str | float) -> Condition:
         """Whether it lies on that side of the bound, in the same type."""
         if isinstance(bound, str):
+            # As it is stored: to find a text in there takes half as long as to make JSON of another kind of it all.
+            text = func.coalesce(self._as_stored("->>"), "", type_=Text()).collate("C")
             return and_(
-                self._type == "string", _ordered(name, func.coalesce(self._text, "").collate("C"), literal(bound))
+                _ordered(name, text, literal(bound)),
+                func.coalesce(func.json_typeof(self._as_stored("->")), "", type_=Text()) == "string",
             )
         # As JSON, where numbers have an order too: to cast each to one would read the text of `data` once more.
         return and_(_ordered(name, self._json, self._given(bound)), self._type == "number")
+
+    def _as_stored(self, last: str) -> ColumnElement[Any]:
+        """The value, as JSON with `->` and as text with `->>`; NULL where there is none."""
+        value: ColumnElement[Any] = memories.c.data
+        for name in self._path[:-1]:
+            value = type_coerce(value, NullType()).op("->")(cast(literal(name), Text))
+        return type_coerce(value, NullType()).op(last)(cast(literal(self._path[-1]), Text))
 
     def _given(self, value: Json) -> ColumnElement[Any]:
         return cast(func.to_jsonb(_typed(value)), self._jsonb)

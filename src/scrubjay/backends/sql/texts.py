@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import Connection, bindparam, select, text
 
 from scrubjay.backends.sql import texts_postgresql, texts_sqlite
-from scrubjay.backends.sql.conditions import conditions
+from scrubjay.backends.sql.columns import columns_of
 from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.places import among_places
+from scrubjay.backends.sql.narrowing import narrow
 from scrubjay.backends.sql.rows import Reader, rows
 from scrubjay.backends.sql.schema import memories
 from scrubjay.backends.sql.typos import SHORTEST, nearest
@@ -54,6 +54,7 @@ class SqlTexts:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._columns = columns_of(database)
         self._engine = texts_postgresql if database.dialect == "postgresql" else texts_sqlite
         self._counted = self._engine.Counted()
         self._counted_at = time.monotonic()
@@ -109,24 +110,22 @@ class SqlTexts:
             unknown = [term for term in unknown if not self._found(connection, [term], filter, now, 1)]
         if not unknown:
             return []
-        vocabulary = _vocabulary(connection, filter, now)
+        vocabulary = self._vocabulary(connection, filter, now)
         return [meant for term in unknown if (meant := nearest(term, vocabulary)) is not None]
+
+    def _vocabulary(self, connection: Connection, filter: Filter, now: datetime) -> set[str]:
+        admitted = select(memories.c.seq).where(narrow(connection, self._columns, filter, now))
+        newest = connection.execute(admitted.order_by(memories.c.seq.desc()).limit(VOCABULARY_ROWS)).scalars().all()
+        if not newest:
+            return set()
+        number = "rowid" if connection.dialect.name == "sqlite" else "seq"
+        bodies = text(f"SELECT substr(body, 1, {_VOCABULARY_LETTERS}) FROM texts WHERE {number} IN :seqs")
+        found = connection.execute(bodies.bindparams(bindparam("seqs", expanding=True)), {"seqs": newest}).scalars()
+        return {word for body in found for word in body.split(" ")}
 
     async def rebuild(self) -> int:
         """Build the index again from the records."""
         return await self._database.rework(_rebuild)
-
-
-def _vocabulary(connection: Connection, filter: Filter, now: datetime) -> set[str]:
-    dialect = connection.dialect.name
-    admitted = select(memories.c.seq).where(conditions(filter, now, dialect, place=among_places(connection, filter)))
-    newest = connection.execute(admitted.order_by(memories.c.seq.desc()).limit(VOCABULARY_ROWS)).scalars().all()
-    if not newest:
-        return set()
-    number = "rowid" if dialect == "sqlite" else "seq"
-    bodies = text(f"SELECT substr(body, 1, {_VOCABULARY_LETTERS}) FROM texts WHERE {number} IN :seqs")
-    found = connection.execute(bodies.bindparams(bindparam("seqs", expanding=True)), {"seqs": newest}).scalars()
-    return {word for body in found for word in body.split(" ")}
 
 
 def _rebuild(connection: Connection) -> int:
