@@ -324,7 +324,25 @@ async def test_a_tenant_that_is_too_large_is_left_to_the_disk(database, little_i
     for _ in range(50):
         assert await database.read(lambda connection: kept.look_up(connection, ["canary"], EVERYBODY)) is None
         await asyncio.sleep(0.002)
-    assert kept._tenants["default"].is_too_large
+    assert kept._tenants["default"].is_too_large(time.monotonic())
+
+
+async def test_a_tenant_that_was_too_large_has_a_book_once_it_has_become_small(database, little_is_much, monkeypatch):
+    monkeypatch.setattr(shelf, "LARGEST", 20)
+    monkeypatch.setattr(readership, "BELIEVED", 0.2)
+    records = SqlRecords(database)
+    many = [a_memory(f"Canary number {at}") for at in range(21)]
+    await told(records, *many)
+    kept = Shelf(database)
+
+    def ask(connection):
+        return kept.look_up(connection, ["canary"], EVERYBODY)
+
+    while not kept._tenants or not kept._tenants["default"].is_too_large(time.monotonic()):
+        assert await database.read(ask) is None
+        await asyncio.sleep(0.002)
+    await records.purge(Scope(), [one.id for one in many[10:]])
+    assert len(await held(database, kept, ["canary"], EVERYBODY)) == 10
 
 
 async def at_rest(kept):

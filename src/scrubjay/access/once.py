@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Final
 
 from scrubjay.errors import AnotherRequest, ScrubjayError, UnderWay
+from scrubjay.model import new_id
 from scrubjay.model.access import HELD, Answer, Caller
 from scrubjay.ports import Clock
 from scrubjay.ports.access import Answers, Claim
@@ -38,6 +39,7 @@ class Once:
             tenant=self._tenant,
             name=sha256(whose).digest(),
             request=hmac.digest(sha256(name.encode()).digest(), request, sha256),
+            number=new_id().bytes,
         )
 
     async def begin(self, claim: Claim) -> Answer | None:
@@ -63,19 +65,38 @@ class Once:
 
     @asynccontextmanager
     async def held(self, claim: Claim) -> AsyncIterator[None]:
-        """Hold the claim while its request is worked on. Should this process die, the next one may soon go on."""
+        """Hold the claim while its request is worked on. Should this process die, the next one may soon go on.
 
-        async def give_signs() -> None:
+        Raises UnderWay when the process stood still for so long that another one has begun: what is not done yet is
+        left to that one.
+        """
+
+        async def give_signs(working: asyncio.Timeout) -> None:
             while True:
                 await asyncio.sleep(_SIGN_SECONDS)
                 with suppress(ScrubjayError):  # The store is away for a moment: the next sign comes soon.
-                    await self._answers.hold(claim, until=self._clock() + HELD)
+                    if not await self._is_still_held(claim):
+                        working.reschedule(0.0)
+                        return
 
-        signs = asyncio.create_task(give_signs())
         try:
-            yield
-        finally:
-            signs.cancel()
+            async with asyncio.timeout(None) as working:
+                signs = asyncio.create_task(give_signs(working))
+                try:
+                    yield
+                finally:
+                    signs.cancel()
+        except TimeoutError as error:
+            if not working.expired():
+                raise
+            raise UnderWay from error
+
+    async def _is_still_held(self, claim: Claim) -> bool:
+        now = self._clock()
+        if await self._answers.hold(claim, until=now + HELD):
+            return True
+        # It lapsed, and was swept. As long as nobody else has begun, it is taken again.
+        return await self._answers.begin(claim, now=now, until=now + HELD) is None
 
     async def finish(self, claim: Claim, answer: Answer | None) -> None:
         """Keep the answer for a day; without one, or of one that is too large, only that it was given."""

@@ -11,6 +11,7 @@ from typing import Final
 from uuid import UUID
 
 from scrubjay.errors import IdTaken, ScrubjayError, Unavailable
+from scrubjay.jobs.leasing import still_leased
 from scrubjay.jobs.orders import Orders, Tally, item_of, where_of
 from scrubjay.memories.working import id_in, telling_of
 from scrubjay.model import Scope
@@ -59,6 +60,8 @@ async def _drained(orders: Orders, waiting: Waiting, tally: Tally) -> int:
     working, scope, gone = orders.parts.working, waiting.scope, 0
     while gone < waiting.messages:
         messages = await working.take(scope, limit=min(BATCH, waiting.messages - gone))
+        # Who comes late would store again what was drained by another worker, and purged by its owner, since.
+        await still_leased()
         held = await _stored(orders, scope, messages, tally)
         # The session lets go from its oldest on: what follows a message that failed stays with it.
         first = next((place for place, message in enumerate(messages) if message.id in held), len(messages))

@@ -1,8 +1,10 @@
 """Work under a lease: taken before, renewed while it lasts, given back after."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 from datetime import timedelta
 from typing import Final
 
@@ -19,20 +21,61 @@ BEATS: Final = 3
 """How often a lease is renewed in the time that it lasts: one beat may be late, or lost, without harm."""
 
 
+class Held:
+    """A lease of this worker, and when it was last known to be."""
+
+    def __init__(self, leases: Leases, lease: Lease, ttl: timedelta) -> None:
+        self._leases = leases
+        self._ttl = ttl
+        self._known_at = time.monotonic()
+        self.lease = lease
+
+    async def renew(self) -> bool:
+        """Keep it for another while; False when somebody else has it."""
+        asked_at = time.monotonic()
+        if await self._leases.renew(self.lease, ttl=self._ttl) is None:
+            return False
+        self._known_at = asked_at
+        return True
+
+    async def is_sure(self) -> bool:
+        """Whether nobody else can have it. The store is asked only by who was silent for so long that it may have."""
+        return time.monotonic() - self._known_at < self._ttl.total_seconds() or await self.renew()
+
+
+_held: ContextVar[tuple[Held, ...]] = ContextVar("leases", default=())
+
+
+async def still_leased() -> None:
+    """Raise Unavailable when something is not this worker's any more that it has taken: it stood still for too long.
+
+    Asked right before what should not be done again by somebody who comes late.
+    """
+    for held in _held.get():
+        if not await held.is_sure():
+            raise Unavailable(
+                f"another worker has taken over {held.lease.name!r}, since this one stood still for too long. "
+                "Nothing is lost: the other one goes on with it"
+            )
+
+
 @asynccontextmanager
 async def leased(leases: Leases, name: str, worker: str, *, ttl: timedelta = TTL) -> AsyncIterator[Lease | None]:
     """Have this name while the block lasts; None when somebody else has it.
 
-    When the lease is lost, the block is not stopped: what is done in it is safe to do twice.
+    When the lease is lost, the block is not stopped: what is done in it is safe to do twice, or asks `still_leased`.
     """
     lease = await _taken(leases, name, worker, ttl)
     if lease is None:
         yield None
         return
-    beating = asyncio.create_task(_beating(leases, lease, ttl), name=f"lease {name}")
+    held = Held(leases, lease, ttl)
+    beating = asyncio.create_task(_beating(held, ttl), name=f"lease {name}")
+    before = _held.set((*_held.get(), held))
     try:
         yield lease
     finally:
+        _held.reset(before)
         beating.cancel()
         await _whole(_given_back(leases, lease, beating))
 
@@ -66,14 +109,14 @@ async def _whole(work: Coroutine[object, object, None]) -> None:
         raise
 
 
-async def _beating(leases: Leases, lease: Lease, ttl: timedelta) -> None:
+async def _beating(held: Held, ttl: timedelta) -> None:
     while True:
         await asyncio.sleep(ttl.total_seconds() / BEATS)
         try:
-            kept = await leases.renew(lease, ttl=ttl)
+            is_kept = await held.renew()
         except Unavailable as error:
-            log.warning("lease cannot be renewed", lease=lease.name, error=str(error))
+            log.warning("lease cannot be renewed", lease=held.lease.name, error=str(error))
             continue
-        if kept is None:
-            log.warning("lease was lost", lease=lease.name, worker=lease.worker)
+        if not is_kept:
+            log.warning("lease was lost", lease=held.lease.name, worker=held.lease.worker)
             return

@@ -9,9 +9,13 @@ from typing import Final
 from scrubjay.errors import Unavailable
 from scrubjay.model import StoreHealth
 from scrubjay.ports import Embedder, Guarded, Probe
+from scrubjay.ports.health import Loading
 
 PROBE_SECONDS: Final = 5.0
 """How long a part may take to say that it is there. Each has shorter limits of its own."""
+
+LOAD_SECONDS: Final = 60.0
+"""How long this process may take to load what it asks a part with: on a busy machine, a driver takes many seconds."""
 
 _LATER: Final = "Writes are kept, recall answers from words, and what waits is indexed when it is back"
 _REMEDIES: Final = {
@@ -38,26 +42,37 @@ class Embedding:
         self._embedder = embedder
         self._works = False
 
-    async def ping(self) -> None:
-        """Return at once when it has worked before: nobody takes it away."""
+    async def warm_up(self) -> None:
+        """Have it embed something, unless it has: nobody takes it away."""
         if not self._works:
             await self._embedder.embed(["ping"])
             self._works = True
+
+    async def ping(self) -> None:
+        """Return at once when it has worked before."""
+        await self.warm_up()
 
 
 async def look(part: str, probe: Probe, *, name: str) -> StoreHealth:
     """Ask one part, within a bounded time; one that is known to be down, and not due again, is not asked."""
     began = time.perf_counter()
     error = ""
+    known = probe.health if isinstance(probe, Guarded) else StoreHealth(name=name, state="unknown")
+    seconds = LOAD_SECONDS
     try:
-        async with asyncio.timeout(PROBE_SECONDS):
+        if isinstance(probe, Loading):
+            # Beside the clock: who is slow to load says nothing of whoever it asks.
+            async with asyncio.timeout(seconds):
+                await probe.warm_up()
+        seconds, began = PROBE_SECONDS, time.perf_counter()
+        async with asyncio.timeout(seconds):
             await probe.ping()
     except Unavailable as trouble:
         error = str(trouble)
     except TimeoutError:
-        error = f"{name} did not answer within {PROBE_SECONDS:g} seconds"
+        error = f"{known.name} did not answer within {seconds:g} seconds. Check that it runs and is not overloaded"
     took = (time.perf_counter() - began) * 1000
-    known = probe.health if isinstance(probe, Guarded) else StoreHealth(name=name, state="unknown")
+    known = probe.health if isinstance(probe, Guarded) else known
     if error:
         return replace(known, state="down", error=known.error or error, remedy=_REMEDIES.get(part, ""))
     return replace(known, state="up", error="", retry=None, milliseconds=took)

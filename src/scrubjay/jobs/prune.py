@@ -126,7 +126,7 @@ class _Worth:
 
 async def _by_weight(orders: Orders, weight: Weight, tally: Tally) -> None:
     policy, limits = orders.policy, []
-    worths = [
+    inside = [
         _Worth(
             importance=one.importance,
             last_used=one.used_at or one.created_at,
@@ -135,14 +135,15 @@ async def _by_weight(orders: Orders, weight: Weight, tally: Tally) -> None:
             memory=one,
         )
         async for one in _inside(orders, weight.scope)
-        if not is_spared(one)
     ]
+    # As they are by now: another worker may have pruned since they were weighed, and less is too much then.
+    weight = replace(weight, memories=len(inside), bytes=sum(one.bytes for one in inside))
     if policy.most_memories is not None:
         limits.append(f"{policy.most_memories:,} memories")
     if policy.most_bytes is not None:
         limits.append(f"{policy.most_bytes:,} bytes")
     count, taken, going = weight.memories, weight.bytes, list[Memory]()
-    for one in sorted(worths, key=lambda one: one.order):
+    for one in sorted((one for one in inside if not is_spared(one.memory)), key=lambda one: one.order):
         if not _excess(orders, replace(weight, memories=count, bytes=taken)):
             break
         count, taken = count - 1, taken - one.bytes

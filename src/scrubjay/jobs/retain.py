@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
+from scrubjay.jobs.leasing import still_leased
 from scrubjay.jobs.orders import Orders, Tally
 from scrubjay.model import Memory, Scope
 from scrubjay.model.memory import EXPIRED
@@ -46,6 +47,7 @@ async def expire(orders: Orders) -> StepDone:
 
 async def close(orders: Orders, memories: Sequence[Memory], *, because: str) -> int:
     """Stop believing these, but for what was made from them, and take them out of the indexes."""
+    await still_leased()
     parts, at = orders.parts, orders.parts.clock()
     tenants: dict[str, list[Memory]] = defaultdict(list)
     for memory in memories:

@@ -69,6 +69,8 @@ class Claim:
     tenant: str
     name: bytes
     request: bytes
+    number: bytes = b""
+    """Tells this sending of the request from every other: only who has the claim may hold, finish or abandon it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,14 +98,20 @@ class Answers(Protocol):
         Of two who begin at once, one is told that the other did. What has ended, a claim or an answer, is free again.
         """
 
-    async def hold(self, claim: Claim, *, until: datetime) -> None:
-        """Let the claim last until then: its request is still worked on. What is done or given up is left alone."""
+    async def hold(self, claim: Claim, *, until: datetime) -> bool:
+        """Let the claim last until then: its request is still worked on. What is done or given up is left alone.
+
+        False when there is no such claim any more, or another sending of the request has taken it over since.
+        """
 
     async def finish(self, claim: Claim, answer: Answer | None, *, until: datetime) -> None:
-        """Keep the answer until then; None when it cannot be kept, and only that it was given is."""
+        """Keep the answer until then; None when it cannot be kept, and only that it was given is.
+
+        Of a claim that was taken over, nothing is kept: the answer is that of whoever has it now.
+        """
 
     async def abandon(self, claim: Claim) -> None:
-        """Forget the claim: the request came to nothing, and may be sent again."""
+        """Forget the claim: the request came to nothing, and may be sent again. One that was taken over stays."""
 
     async def empty(self, tenant: str) -> None:
         """Take from the tenant's answers what they say, also from those whose requests are still under way.

@@ -25,6 +25,14 @@ class Guarded(Probe, Protocol):
         """What is known of it, without asking it."""
 
 
+@runtime_checkable
+class Loading(Protocol):
+    """Something that this process has to load before it can ask: a driver, or a model."""
+
+    async def warm_up(self) -> None:
+        """Load it, if it is not. Asks nobody."""
+
+
 class Guard(Protocol):
     """Stands before something that may be down, and spares everybody the wait while it is."""
 

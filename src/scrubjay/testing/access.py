@@ -190,6 +190,19 @@ class AnswersSuite:
         assert await self.begun(answers, minutes=4) == Found(request=CLAIM.request, done=False, answer=None)
         assert await self.begun(answers, minutes=6) is None
 
+    async def test_a_claim_that_was_taken_over_is_its_new_owners(self, answers: Answers) -> None:
+        first, second = replace(CLAIM, number=b"1"), replace(CLAIM, number=b"2")
+        await self.begun(answers, first)
+        assert await answers.hold(first, until=NOW + MINUTE)
+        assert await self.begun(answers, second, minutes=2) is None
+        assert not await answers.hold(first, until=NOW + DAY)
+        await answers.abandon(first)
+        await answers.finish(first, ANSWER, until=NOW + DAY)
+        assert await self.begun(answers, minutes=2) == Found(request=CLAIM.request, done=False, answer=None)
+        assert await answers.hold(second, until=NOW + 5 * MINUTE)
+        await answers.finish(second, ANSWER, until=NOW + DAY)
+        assert await self.begun(answers, minutes=6) == Found(request=CLAIM.request, done=True, answer=ANSWER)
+
     async def test_what_is_done_or_given_up_is_not_held(self, answers: Answers) -> None:
         await self.begun(answers)
         await answers.finish(CLAIM, ANSWER, until=NOW + MINUTE)

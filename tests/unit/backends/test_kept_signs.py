@@ -3,8 +3,10 @@
 import asyncio
 import json
 import os
+import sqlite3
 import stat
 import time
+from contextlib import closing
 from dataclasses import replace
 from threading import Event, Thread
 
@@ -269,7 +271,8 @@ async def test_a_damaged_file_is_deleted_and_replaced(opened, engine, tmp_path, 
 
 
 @pytest.mark.parametrize(
-    "foreign", [{"epoch": 99}, {"change": 99}, {"format": 0}, {"tenant": "another"}, {"generation": 2}]
+    "foreign",
+    [{"history": 99}, {"epoch": 99}, {"change": 99}, {"format": 0}, {"tenant": "another"}, {"generation": 2}],
 )
 async def test_a_foreign_file_is_ignored_and_replaced(opened, engine, tmp_path, foreign):
     [path] = files_in(tmp_path)
@@ -280,6 +283,19 @@ async def test_a_foreign_file_is_ignored_and_replaced(opened, engine, tmp_path, 
     assert len(late._partitions[KEY].matrix) == MANY
     await settled(late)
     assert header_of(path) == before
+
+
+async def test_signs_of_the_store_that_was_in_the_file_before_are_not_asked(opened, engine, tmp_path):
+    [path] = files_in(tmp_path)
+    before = header_of(path)
+    with closing(sqlite3.connect(tmp_path / "scrubjay.db")) as file, closing(sqlite3.connect(":memory:")) as copy:
+        file.backup(copy)
+        copy.backup(file)
+    late = await opened()
+    await searched(late)
+    assert len(late._partitions[KEY].matrix) == MANY, "it was loaded first, for there was nothing to answer from"
+    await settled(late)
+    assert header_of(path) == before | {"history": before["history"] + 1}
 
 
 async def test_vectors_that_are_too_short_for_signs_are_kept_nowhere(opened, tmp_path):
@@ -487,12 +503,12 @@ async def test_shutting_does_not_wait_until_a_tenant_is_loaded(opened, engine, e
 def test_files_of_two_tenants_and_generations_do_not_meet(tmp_path):
     files = Files(tmp_path / "signs")
     rows = np.random.default_rng(1).integers(0, 256, (50, 2), dtype=np.uint8)
-    first = Origin(generation=1, tenant="a", dimensions=13, epoch=1, change=7)
+    first = Origin(generation=1, tenant="a", dimensions=13, history=1, epoch=1, change=7)
     second, other = replace(first, tenant="b"), replace(first, generation=11)
     for origin in (first, second, other):
         files.keep(origin, np.arange(50), rows)
     assert files.find(replace(first, change=9)).change == 7
-    for foreign in ({"tenant": "c"}, {"epoch": 2}, {"dimensions": 12}, {"change": 6}):
+    for foreign in ({"tenant": "c"}, {"history": 2}, {"epoch": 2}, {"dimensions": 12}, {"change": 6}):
         assert files.find(replace(first, **foreign)) is None
     files.keep(replace(first, change=8), np.arange(50) + 2**40, rows)
     found = files.find(replace(first, change=9))

@@ -8,17 +8,19 @@ from sqlalchemy import Connection, make_url
 
 from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.engines import sqlite_engine
+from scrubjay.backends.sql.onefile import OneFile
 from scrubjay.backends.sql.readers import THREADS, Readers
 from scrubjay.errors import Closed, StoreUnavailable
 
 
 @pytest.fixture
 def readers(tmp_path):
-    engine = sqlite_engine(make_url(f"sqlite+pysqlite:///{tmp_path}/readers.db"), synchronous="FULL")
+    file = OneFile(tmp_path / "readers.db", name="sqlite:///readers.db")
+    engine = sqlite_engine(make_url(f"sqlite+pysqlite:///{tmp_path}/readers.db"), file, synchronous="FULL")
     with engine.connect() as connection:
         connection.exec_driver_sql("CREATE TABLE words (word TEXT)")
         connection.commit()
-    readers = Readers(engine, name="sqlite:///readers.db")
+    readers = Readers(engine, file, name="sqlite:///readers.db")
     yield readers
     readers.shut()
     engine.dispose()

@@ -269,7 +269,7 @@ async def test_shutting_writes_what_waits(tmp_path, database):
 
 
 async def test_nothing_is_written_to_a_file_that_is_not_there_any_more(tmp_path, database, monkeypatch):
-    monkeypatch.setattr("scrubjay.backends.sql.scribe.LOOK_SECONDS", 0)
+    monkeypatch.setattr("scrubjay.backends.sql.onefile.LOOK_SECONDS", 0)
     await database.write(adding("kept"))
     for file in tmp_path.glob("scribe.db*"):
         file.rename(tmp_path / f"old-{file.name}")
@@ -287,7 +287,7 @@ async def test_nothing_is_written_to_a_file_that_is_not_there_any_more(tmp_path,
 
 
 async def test_a_file_named_from_here_is_still_there_for_who_goes_elsewhere(tmp_path, monkeypatch):
-    monkeypatch.setattr("scrubjay.backends.sql.scribe.LOOK_SECONDS", 0)
+    monkeypatch.setattr("scrubjay.backends.sql.onefile.LOOK_SECONDS", 0)
     monkeypatch.chdir(tmp_path)
     database = Database("sqlite:///scribe.db")
     await database.write(lambda connection: connection.execute(text("CREATE TABLE words (word TEXT UNIQUE)")))

@@ -2,13 +2,14 @@
 
 import asyncio
 import contextlib
+import time
 from datetime import timedelta
 
 import pytest
 
 from scrubjay.backends.memory.leases import MemoryLeases
-from scrubjay.errors import StoreUnavailable
-from scrubjay.jobs.leasing import BEATS, leased
+from scrubjay.errors import StoreUnavailable, Unavailable
+from scrubjay.jobs.leasing import BEATS, leased, still_leased
 from scrubjay.testing import Ticking
 
 SHORT = timedelta(milliseconds=150)
@@ -131,3 +132,17 @@ async def test_cancelled_at_any_moment_it_is_given_back(after):
     with contextlib.suppress(asyncio.CancelledError):
         await working
     assert await leases.held() == []
+
+
+async def test_who_was_silent_for_too_long_asks_before_it_goes_on(leases):
+    async with leased(leases, "drain", "one", ttl=SHORT):
+        await still_leased()
+        time.sleep(2 * SHORT.total_seconds())  # noqa: ASYNC251 -- no sign of life comes from a loop that is blocked
+        leases.clock.advance(SHORT)
+        await still_leased()
+        time.sleep(2 * SHORT.total_seconds())  # noqa: ASYNC251 -- the same
+        leases.clock.advance(2 * SHORT)
+        assert await leases.take("drain", "two", ttl=SHORT) is not None
+        with pytest.raises(Unavailable, match="another worker has taken over 'drain'"):
+            await still_leased()
+    await still_leased()

@@ -59,7 +59,10 @@ async def test_one_that_hangs_is_given_up(monkeypatch):
             await asyncio.sleep(60)
 
     found = await look("working", Hanging(), name="redis://there")
-    assert (found.state, found.error) == ("down", "redis://there did not answer within 0.05 seconds")
+    assert (found.state, found.error) == (
+        "down",
+        "redis://there did not answer within 0.05 seconds. Check that it runs and is not overloaded",
+    )
 
 
 async def test_a_model_of_this_process_is_loaded_once():
@@ -113,3 +116,16 @@ def test_the_whole_is_as_good_as_its_parts(down, state):
 def test_without_records_there_is_nothing():
     stores = {"records": StoreHealth(name="r", state="down"), "vectors": StoreHealth(name="v", state="up")}
     assert Health(stores=stores).state == "down"
+
+
+async def test_what_is_slow_to_load_says_nothing_of_whoever_is_asked(monkeypatch):
+    monkeypatch.setattr(probing, "PROBE_SECONDS", 0.2)
+
+    class Slow(Store):
+        async def warm_up(self):
+            await asyncio.sleep(0.5)
+
+    assert (await look("vectors", Slow(), name="vectors")).state == "up"
+    monkeypatch.setattr(probing, "LOAD_SECONDS", 0.05)
+    found = await look("vectors", Slow(), name="vectors")
+    assert (found.state, found.error.partition(". ")[0]) == ("down", "there did not answer within 0.05 seconds")

@@ -108,6 +108,8 @@ class MemoryAnswers:
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, bytes], tuple[Found, datetime]] = {}
+        self._numbers: dict[tuple[str, bytes], bytes] = {}
+        """Those of the sendings that have the claims."""
         self._purged: set[tuple[str, bytes]] = set()
         """Those whose answer must not be kept: something was purged since their request began."""
 
@@ -117,33 +119,42 @@ class MemoryAnswers:
         if (known := self._found.get(_named(claim))) is not None:
             return known[0]
         self._found[_named(claim)] = (Found(request=claim.request, done=False, answer=None), until)
+        self._numbers[_named(claim)] = claim.number
         return None
 
-    async def hold(self, claim: Claim, *, until: datetime) -> None:
-        """Let the claim last until then: its request is still worked on."""
-        known = self._found.get(_named(claim))
-        if known is not None and known[0].request == claim.request and not known[0].done:
-            self._found[_named(claim)] = (known[0], until)
+    async def hold(self, claim: Claim, *, until: datetime) -> bool:
+        """Let the claim last until then: its request is still worked on. False when it was taken over."""
+        known = self._mine(claim)
+        if known is None or known.done:
+            return False
+        self._found[_named(claim)] = (known, until)
+        return True
 
     async def finish(self, claim: Claim, answer: Answer | None, *, until: datetime) -> None:
         """Keep the answer until then; None when it cannot be kept, and only that it was given is."""
-        known = self._found.get(_named(claim))
-        if known is None or known[0].request != claim.request:
+        if self._mine(claim) is None:
             return
         said = answer if _named(claim) not in self._purged else None
         self._found[_named(claim)] = (Found(request=claim.request, done=True, answer=said), until)
 
     async def abandon(self, claim: Claim) -> None:
         """Forget the claim: the request came to nothing, and may be sent again."""
-        known = self._found.get(_named(claim))
-        if known is not None and not known[0].done:
+        known = self._mine(claim)
+        if known is not None and not known.done:
             del self._found[_named(claim)]
+
+    def _mine(self, claim: Claim) -> Found | None:
+        """What is known of the request, unless another sending of it has the claim by now."""
+        found, _ = self._found.get(_named(claim), (None, None))
+        is_mine = found is not None and found.request == claim.request
+        return found if is_mine and self._numbers.get(_named(claim)) == claim.number else None
 
     async def sweep(self, *, now: datetime) -> int:
         """Delete what has ended, of every tenant; return how many those were."""
         over = [name for name, (_, until) in self._found.items() if until <= now]
         for name in over:
             del self._found[name]
+            self._numbers.pop(name, None)
         self._purged &= self._found.keys()
         return len(over)
 

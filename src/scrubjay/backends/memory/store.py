@@ -16,7 +16,7 @@ from scrubjay.backends.memory.versions import Slot, check_unchanged, slots_of, t
 from scrubjay.errors import IdTaken
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
 from scrubjay.ports import SILENT, UNSURE, WORDS_ONLY, Counts, Decide, Decision, Keeping, Known, Marked, Match
-from scrubjay.ports.records import contradiction, contradictions, rival
+from scrubjay.ports.records import contradiction, contradictions, id_taken, rival
 
 _Before: TypeAlias = list[tuple[UUID, Memory | None]]
 """What each changed row was before, in the order of the changes: None where there was none."""
@@ -56,6 +56,8 @@ class MemoryStore(MemoryGenerations):
         with self._all_or_none() as before:
             for memory in memories:
                 stored = self._memories.get(memory.id)
+                if stored is not None and stored.scope.tenant != memory.scope.tenant:
+                    raise id_taken(memory.id)
                 if stored is not None and (closed := stored.closed_as(memory)) is not None:
                     before.append((memory.id, stored))
                     self._put(closed)
@@ -71,6 +73,11 @@ class MemoryStore(MemoryGenerations):
             if pairs:
                 raise contradictions(pairs)
             return sum(1 for _, stored in before if stored is None)
+
+    async def bearing(self, memories: Sequence[Memory]) -> list[Memory]:
+        """Return what is believed that bears on these: in their scopes, under their keys or with their words."""
+        found = [one for each in map(self._known, memories) for one in (*each.same_key, each.same_words)]
+        return list(dict.fromkeys(one for one in found if one is not None))
 
     async def get(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
         """Return those that a reader in the scope sees, in any state, each once, in the order asked."""

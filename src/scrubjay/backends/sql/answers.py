@@ -31,38 +31,38 @@ class SqlAnswers:
             if row is not None and row.until > now:
                 kept = row.body is not None
                 answer = Answer(status=row.status, headers=row.headers or {}, body=row.body) if kept else None
-                return Found(request=row.request, done=row.done, answer=answer)
+                return Found(request=row.request[: len(claim.request)], done=row.done, answer=answer)
             connection.execute(delete(kept_answers).where(_COLUMNS.until <= now))
             # Of two who insert at once, one is told that another was faster, and looks again.
             connection.execute(
                 insert(kept_answers).values(
-                    tenant=claim.tenant, name=claim.name, request=claim.request, done=False, status=0, until=until
+                    tenant=claim.tenant, name=claim.name, request=_held(claim), done=False, status=0, until=until
                 )
             )
             return None
 
         return await self._database.note(work)
 
-    async def hold(self, claim: Claim, *, until: datetime) -> None:
-        """Let the claim last until then: its request is still worked on."""
-        mine = update(kept_answers).where(_named(claim), _COLUMNS.request == claim.request, _COLUMNS.done.is_(False))
-        await self._database.note(lambda connection: connection.execute(mine.values(until=until)))
+    async def hold(self, claim: Claim, *, until: datetime) -> bool:
+        """Let the claim last until then: its request is still worked on. False when it was taken over."""
+        mine = update(kept_answers).where(_mine(claim), _COLUMNS.done.is_(False)).values(until=until)
+        return await self._database.note(lambda connection: connection.execute(mine).rowcount > 0)
 
     async def finish(self, claim: Claim, answer: Answer | None, *, until: datetime) -> None:
         """Keep the answer until then; None when it cannot be kept, and only that it was given is."""
-        mine = update(kept_answers).where(_named(claim), _COLUMNS.request == claim.request)
+        mine = update(kept_answers).where(_mine(claim))
 
         def work(connection: Connection) -> None:
-            connection.execute(mine.values(done=True, until=until))
             if answer is not None:
                 said = {"status": answer.status, "headers": dict(answer.headers), "body": answer.body}
                 connection.execute(mine.where(_COLUMNS.status != _PURGED).values(**said))
+            connection.execute(mine.values(done=True, until=until, request=claim.request))
 
         await self._database.note(work)
 
     async def abandon(self, claim: Claim) -> None:
         """Forget the claim: the request came to nothing, and may be sent again."""
-        mine = delete(kept_answers).where(_named(claim), _COLUMNS.done.is_(False))
+        mine = delete(kept_answers).where(_mine(claim), _COLUMNS.done.is_(False))
         await self._database.note(lambda connection: connection.execute(mine))
 
     async def empty(self, tenant: str) -> None:
@@ -82,3 +82,12 @@ def without_answers(tenant: str) -> Update:
 
 def _named(claim: Claim) -> ColumnElement[bool]:
     return and_(_COLUMNS.tenant == claim.tenant, _COLUMNS.name == claim.name)
+
+
+def _mine(claim: Claim) -> ColumnElement[bool]:
+    return and_(_named(claim), _COLUMNS.request == _held(claim))
+
+
+def _held(claim: Claim) -> bytes:
+    """What stands for the request while it is worked on: with the number of this sending, for it may be taken over."""
+    return claim.request + claim.number

@@ -55,13 +55,14 @@ class Asked(NamedTuple):
 
 
 class Book(Roll):
-    """A roll with the words of its rows. `newest` and `change` say how much of the store it has heard of.
+    """A roll with the words of its rows. `newest` and `change` say how much of which store it has heard of.
 
     Not safe for threads, but for `best` and `weighed`: they work on what was looked up before, while others append.
     """
 
-    def __init__(self, *, newest: int = 0, change: int = 0, room: int = 0) -> None:
+    def __init__(self, *, history: int = 0, newest: int = 0, change: int = 0, room: int = 0) -> None:
         super().__init__(room=room)
+        self.history = history
         self.newest = newest
         self.change = change
         self.postings = Postings()
@@ -148,12 +149,19 @@ class Book(Roll):
         admitted = np.flatnonzero(self.admits(filter, slots, now=now, placed=asked.places is not None) & (scores > 0))
         return self._matches(slots[admitted], scores[admitted], limit)
 
-    def weighed(self, asked: Asked, filter: Filter, *, most: int) -> list[tuple[int, float]]:
-        """The best by words alone of what is in the places and of the kinds of a filter: numbers with scores."""
+    def weighed(
+        self, asked: Asked, filter: Filter, *, most: int, among: Sequence[int] | None = None
+    ) -> list[tuple[int, float]]:
+        """The best by words alone of what is in the places and of the kinds of a filter: numbers with scores.
+
+        With `among`, of these numbers only.
+        """
         places, scores = asked.places, self._scores(asked)
         found = np.flatnonzero(scores)
         slots, scores = found if places is None else places[found], scores[found]
         admitted = np.flatnonzero(self.admits(filter, slots, now=None, placed=places is not None))
+        if among is not None:
+            admitted = admitted[np.isin(self._seqs.all[slots[admitted]], np.array(among, np.int64))]
         order = self._order(slots[admitted], scores[admitted], most)
         best = admitted[order]
         return list(zip(self._seqs.all[slots[best]].tolist(), scores[best].tolist(), strict=True))

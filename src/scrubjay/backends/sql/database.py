@@ -20,6 +20,7 @@ from scrubjay.backends.breaker import Breaker
 from scrubjay.backends.sql.engines import STATEMENT_SECONDS, connect_seconds, parsed, postgresql_engine, sqlite_engine
 from scrubjay.backends.sql.faults import Raced, translated
 from scrubjay.backends.sql.forks import FORKS
+from scrubjay.backends.sql.onefile import OneFile
 from scrubjay.backends.sql.readers import Readers
 from scrubjay.backends.sql.scribe import TRIES, Scribe
 from scrubjay.backends.sql.waiting import Later
@@ -60,10 +61,11 @@ class Database:
         self._breaker: Breaker | None = None
         if self.dialect == "sqlite":
             FORKS.open(self)
-            self._engine = sqlite_engine(self.url, synchronous="FULL")
+            file = OneFile(Path(str(self.url.database)), name=self.name)
+            self._engine = sqlite_engine(self.url, file, synchronous="FULL")
             self._reading = self._glancing = self._engine
-            self._scribe: Scribe | None = Scribe(self._engine, name=self.name)
-            self._readers: Readers | None = Readers(self._engine, name=self.name)
+            self._scribe: Scribe | None = Scribe(self._engine, file, name=self.name)
+            self._readers: Readers | None = Readers(self._engine, file, name=self.name)
             self._threads = ThreadPoolExecutor(1, "scrubjay-sql")
             self._at_work: AbstractContextManager[None] = FORKS
         else:

@@ -9,11 +9,12 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from sqlalchemy import Connection
 
+from scrubjay.backends.sql.onefile import history_of
 from scrubjay.backends.sql.types import id_from, microseconds, moment_from
 from scrubjay.model import PLACE_NAMES, Filter, Memory, Scope, Trust
 from scrubjay.model.memory import as_stored
@@ -43,6 +44,9 @@ _NEWEST: Final = "SELECT max(id) FROM scopes"
 _KNOWN: Final = "scrubjay places"
 _FEW_PLACES: Final = 50
 _PLACES_HELD: Final = 1_000
+_State: TypeAlias = tuple[int, int | None]
+"""The history of the store, and its newest scope."""
+
 _TRUST: Final = {trust.value: trust for trust in Trust}
 
 
@@ -129,18 +133,18 @@ def places(connection: Connection, filter: Filter, *, limit: int) -> list[tuple[
     Few are remembered with the connection until a scope is added: none ever changes, or goes.
     """
     file = driver_of(connection)
-    known: dict[tuple[str, Scope, int], tuple[int, list[tuple[Any, ...]]]] = connection.info.setdefault(_KNOWN, {})
+    known: dict[tuple[str, Scope, int], tuple[_State, list[tuple[Any, ...]]]] = connection.info.setdefault(_KNOWN, {})
     asked = (filter.reach, filter.scope, limit)
-    [newest] = file.execute(_NEWEST).fetchone()
+    state = (history_of(connection), *file.execute(_NEWEST).fetchone())
     remembered = known.get(asked)
-    if remembered is not None and remembered[0] == newest:
+    if remembered is not None and remembered[0] == state:
         return remembered[1]
     statement = f"SELECT id, {_NAMES} FROM scopes WHERE {_places(*_shape(filter))} LIMIT {limit}"
     found = file.execute(statement, _names(filter)).fetchall()
     if len(found) <= _FEW_PLACES:
         if len(known) >= _PLACES_HELD:
             known.clear()
-        known[asked] = (newest, found)
+        known[asked] = (state, found)
     return found
 
 

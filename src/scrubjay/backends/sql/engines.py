@@ -13,6 +13,8 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, InvalidatePoolError, NoSuchModuleError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from scrubjay.backends.sql.driver import driver_of
+from scrubjay.backends.sql.onefile import HISTORY, OneFile
 from scrubjay.errors import Misconfigured, StoreUnavailable
 
 BUSY_MILLISECONDS: Final = 30_000
@@ -59,7 +61,7 @@ def parsed(url: str) -> URL:
     return given.set(drivername="sqlite+pysqlite")
 
 
-def sqlite_engine(url: URL, *, synchronous: str) -> Engine:
+def sqlite_engine(url: URL, file: OneFile, *, synchronous: str) -> Engine:
     """The engine of a file, which is made with its folder; `synchronous` says whether a commit waits for the disk."""
     path = Path(str(url.database))
     try:
@@ -72,10 +74,12 @@ def sqlite_engine(url: URL, *, synchronous: str) -> Engine:
 
     @event.listens_for(engine, "do_connect")
     def keep_private(*_: object) -> None:
+        file.check(outcome="nothing was read or written")  # Or an empty one would be made in its place.
         make_private(path)
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _: object) -> None:  # noqa: ANN401 -- the driver's connection
+        file.opened()
         connection.isolation_level = None  # We say BEGIN ourselves, so that a writer takes its lock at the start.
         cursor = connection.cursor()
         _write_ahead(cursor)
@@ -94,6 +98,7 @@ def sqlite_engine(url: URL, *, synchronous: str) -> Engine:
             return  # The scribe has begun it already.
         immediate = connection.get_execution_options().get("scrubjay_immediate")
         connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
+        file.begin(connection, driver_of(connection), outcome=f"nothing was {'written' if immediate else 'read'}")
 
     return engine
 
@@ -161,6 +166,7 @@ def postgresql_engine(url: URL, statement_seconds: float) -> Engine:
     except ModuleNotFoundError as error:
         raise Misconfigured("PostgreSQL needs its driver: pip install 'scrubjay[postgres]'") from error
     _ask_the_rested(engine)
+    _know_the_store(engine)
     return engine
 
 
@@ -180,5 +186,21 @@ def _ask_the_rested(engine: Engine) -> None:
         if time.monotonic() - record.info.get(_RESTS_SINCE, math.inf) > REST_SECONDS:
             try:
                 engine.dialect.do_ping(connection)
+            except engine.dialect.loaded_dbapi.Error as error:
+                raise InvalidatePoolError from error
+
+
+def _know_the_store(engine: Engine) -> None:
+    """Let a connection say which store it sees: other tables are another one. Who puts them there cuts all off."""
+
+    @event.listens_for(engine, "checkout")
+    def taken(connection: DBAPIConnection, record: ConnectionPoolEntry, _: object) -> None:
+        if not record.info.get(HISTORY):
+            try:
+                cursor = connection.cursor()
+                cursor.execute("SELECT coalesce(to_regclass('scopes')::oid::bigint, 0)")
+                [[record.info[HISTORY]]] = cursor.fetchall()
+                cursor.close()
+                connection.rollback()
             except engine.dialect.loaded_dbapi.Error as error:
                 raise InvalidatePoolError from error

@@ -27,6 +27,11 @@ from scrubjay.errors import Conflict, StoreDamaged
 _VECTORS: Final = re.compile(r"vectors_g\d+")
 """The tables in which pgvector keeps a generation."""
 
+_CUT_OFF: Final = text(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
+    "AND application_name = 'scrubjay' AND usename = current_user AND pid <> pg_backend_pid()"
+)
+
 _BESIDE: Final = ("-wal", "-shm", ".signs")
 """What lies beside a SQLite file and belongs to it."""
 
@@ -178,4 +183,6 @@ def _set_aside(connection: Connection) -> str:
             connection.execute(text(f"ALTER TABLE {table} SET SCHEMA {aside}"))
     for what in "CONFIGURATION", "DICTIONARY":
         connection.execute(text(f"ALTER TEXT SEARCH {what} {TEXT_CONFIGURATION} SET SCHEMA {aside}"))
+    # Who holds numbers of scopes in memory must hear that they mean something else by now, and who is cut off does.
+    connection.execute(_CUT_OFF)
     return f"schema {aside}"

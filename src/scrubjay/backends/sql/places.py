@@ -53,6 +53,11 @@ def interned(connection: Connection, wanted: Iterable[Scope]) -> dict[Scope, int
     return numbers
 
 
+def known_places(connection: Connection, wanted: Iterable[Scope]) -> dict[Scope, int]:
+    """The numbers of those of these scopes that are stored."""
+    return _numbers(connection, set(wanted))
+
+
 def _remembered(connection: Connection, wanted: set[Scope]) -> dict[Scope, int]:
     """The numbers of those that are stored. A connection to a server asks for each once, since it never changes."""
     if connection.dialect.name == "sqlite":

@@ -16,6 +16,7 @@ from sqlalchemy.exc import DBAPIError
 from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.faults import translated
 from scrubjay.backends.sql.forks import FORKS
+from scrubjay.backends.sql.onefile import OneFile
 from scrubjay.backends.sql.waiting import Waiting
 from scrubjay.errors import Closed
 
@@ -28,8 +29,9 @@ THREADS: Final = 4
 class Readers:
     """Runs functions that only read, each on one snapshot of the file."""
 
-    def __init__(self, engine: Engine, *, name: str) -> None:
+    def __init__(self, engine: Engine, file: OneFile, *, name: str) -> None:
         self._engine = engine
+        self._file = file
         self._name = name
         self._asked: SimpleQueue[Waiting | None] = SimpleQueue()
         self._unanswered = 0
@@ -87,6 +89,7 @@ class Readers:
         driver = driver_of(connection)
         driver.execute("BEGIN")
         try:
+            self._file.begin(connection, driver, outcome="nothing was read")
             return work(connection)
         finally:
             if connection.in_transaction():

@@ -5,6 +5,7 @@ throw each other out with every other search. So one goes only for another that 
 """
 
 from collections.abc import Sequence
+from itertools import islice
 from math import exp2
 from threading import Lock
 from typing import Final
@@ -27,6 +28,14 @@ BELIEVED: Final = 3_600.0
 """Seconds after which a book is read to be weighed again: what it was read from may have become small."""
 
 
+KNOWN: Final = 10_000
+LOOKED_OVER: Final = 16
+"""Tenants without a book of which it is known how often they are searched, and how many are looked at to forget one."""
+
+AT_LEAST: Final = 12_000
+"""Bytes that a book takes beside its columns."""
+
+
 class Tenant:
     """What this process holds of one tenant. Its lock guards all of it but how often it is asked for."""
 
@@ -37,7 +46,7 @@ class Tenant:
         self.patience = PATIENCE
         self.reading = False
         """Whether a thread is reading its book, or the rest of it."""
-        self.is_too_large = False
+        self._too_large_until = 0.0
         self.ahead_since: float | None = None
         """Since when every search has seen less than the book has heard of."""
         self.size = 0
@@ -59,11 +68,19 @@ class Tenant:
         """Note how large its book is, if it has one."""
         book = self.book  # Which may go meanwhile.
         if book is not None:
-            self.size, self._weighed_at = book.size, now
+            self.size, self._weighed_at = AT_LEAST + book.size, now
 
     def is_weighed(self, now: float) -> bool:
         """Whether it is known how large its book would be."""
         return self.size > 0 and now - self._weighed_at < BELIEVED
+
+    def be_too_large(self, now: float) -> None:
+        """Note that it has more than a book holds. It is looked at again after a while, for it may have become less."""
+        self._too_large_until = now + BELIEVED
+
+    def is_too_large(self, now: float) -> bool:
+        """Whether it had more than a book holds when that was last looked at."""
+        return now < self._too_large_until
 
     def be_patient(self) -> None:
         """Let the index on disk answer the next few searches."""
@@ -76,6 +93,29 @@ class Tenant:
         left._asked, left._asked_at = self._asked, self._asked_at
         left.refused_until = self.refused_until
         return left
+
+
+class Tenants(dict[str, Tenant]):
+    """Those that were searched lately, in the order of asking. Not safe for threads."""
+
+    def asked(self, name: str, now: float) -> Tenant:
+        """The one of this name, which is asked for now."""
+        tenant = self.pop(name, None)
+        if tenant is None:
+            tenant = Tenant(name)
+            if len(self) >= KNOWN:
+                self._let_one_go()
+        self[name] = tenant
+        tenant.ask(now)
+        return tenant
+
+    def _let_one_go(self) -> None:
+        """Forget who was asked for longest ago, of those without a book: books are bounded by what they take."""
+        for name in list(islice(self, LOOKED_OVER)):
+            tenant = self.pop(name)
+            if tenant.book is None:
+                return
+            self[name] = tenant
 
 
 def leaving(newest: Tenant, others: Sequence[Tenant], *, room: int, now: float) -> list[Tenant] | None:

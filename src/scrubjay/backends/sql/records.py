@@ -8,14 +8,15 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import ColumnElement, Connection, Select, delete, distinct, func, or_, select, text, update
+from sqlalchemy import ColumnElement, Connection, Select, delete, func, or_, select, text, update
 
-from scrubjay.backends.sql import beginnings, texts, writing
+from scrubjay.backends.sql import beginnings, narrowing, texts, writing
 from scrubjay.backends.sql.answers import without_answers
 from scrubjay.backends.sql.checking import faults_of
-from scrubjay.backends.sql.conditions import conditions, unmarked
+from scrubjay.backends.sql.columns import columns_of
+from scrubjay.backends.sql.conditions import unmarked
 from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.places import admitted, among_places, each_in_place
+from scrubjay.backends.sql.places import admitted, each_in_place
 from scrubjay.backends.sql.rows import Reader, in_order, rows
 from scrubjay.backends.sql.schema import lineage, memories
 from scrubjay.backends.sql.tellings import Teller
@@ -35,6 +36,7 @@ class SqlRecords:
         self._database = database
         self._reader = Reader()
         self._teller = Teller(database, self._reader)
+        self._columns = columns_of(database)
 
     @property
     def _dialect(self) -> str:
@@ -47,6 +49,10 @@ class SqlRecords:
     async def load(self, memories_: Sequence[Memory]) -> int:
         """Store exactly these rows; one whose id is stored is left alone."""
         return await self._database.write(lambda connection: writing.load(connection, self._reader, memories_))
+
+    async def bearing(self, memories_: Sequence[Memory]) -> list[Memory]:
+        """Return what is believed that bears on these: in their scopes, under their keys or with their words."""
+        return await self._database.read(lambda connection: writing.bearing(connection, self._reader, memories_))
 
     async def get(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
         """Return those that a reader in the scope sees, in the order asked."""
@@ -61,13 +67,8 @@ class SqlRecords:
         self, filter: Filter, *, now: datetime, limit: int, order: Order = "newest", after: UUID | None = None
     ) -> list[Memory]:
         """Return matching memories in the order they were stored."""
-        statement = rows().order_by(_COLUMN.seq.desc() if order == "newest" else _COLUMN.seq).limit(limit)
-        if after is not None:
-            place = select(_COLUMN.seq).where(_COLUMN.id == after).scalar_subquery()
-            statement = statement.where(_COLUMN.seq < place if order == "newest" else _COLUMN.seq > place)
-        return await self._database.read(
-            lambda connection: self._reader.fetch(connection, statement.where(self._admitted(connection, filter, now)))
-        )
+        finding = functools.partial(narrowing.find, reader=self._reader, columns=self._columns, filter=filter, now=now)
+        return await self._database.read(functools.partial(finding, limit=limit, order=order, after=after))
 
     async def scan(self, filter: Filter, *, now: datetime, batch: int = _PAGE) -> AsyncIterator[list[Memory]]:
         """Stream every matching memory, oldest first, a batch at a time."""
@@ -87,15 +88,11 @@ class SqlRecords:
                     yield matching
             last = stretch[-1].seq
 
-    async def among(self, filter: Filter, *, now: datetime, limit: int) -> list[UUID] | None:
+    async def among(self, filter: Filter, *, now: datetime, limit: int) -> Sequence[UUID] | None:
         """Return the ids of all matching memories, newest first, or None when there are more than the limit."""
-        statement = select(_COLUMN.id).order_by(_COLUMN.seq.desc()).limit(limit + 1)
-        found = await self._database.read(
-            lambda connection: (
-                connection.execute(statement.where(self._admitted(connection, filter, now))).scalars().all()
-            )
+        return await self._database.read(
+            lambda connection: narrowing.among(connection, self._columns, filter, now, limit=limit)
         )
-        return list(found) if len(found) <= limit else None
 
     async def one_of_each(
         self, filter: Filter, *, now: datetime, length: int, limit: int | None = None
@@ -110,19 +107,7 @@ class SqlRecords:
 
     async def count(self, filter: Filter, *, now: datetime) -> Counts:
         """Count what lies in the scope."""
-        matching = select(_COLUMN.kind, func.count()).where(conditions(filter, now, self._dialect))
-        whole = select(func.count(), func.count(distinct(_COLUMN.scope_id))).where(
-            _COLUMN.scope_id.in_(admitted(filter))
-        )
-
-        def work(connection: Connection) -> Counts:
-            kinds = {kind: number for kind, number in connection.execute(matching.group_by(_COLUMN.kind))}  # noqa: C416 -- rows are not pairs to a type checker
-            versions, places = connection.execute(whole).one()
-            return Counts(
-                current=sum(kinds.values()), versions=versions, scopes=places, kinds=dict(sorted(kinds.items()))
-            )
-
-        return await self._database.read(work)
+        return await self._database.read(lambda connection: narrowing.count(connection, self._columns, filter, now))
 
     async def versions(self, scope: Scope, *, id: UUID | None = None, key: str | None = None) -> list[Memory]:
         """Return the versions that a reader in the scope sees, oldest first."""
@@ -377,7 +362,7 @@ class SqlRecords:
         await self._database.shut()
 
     def _admitted(self, connection: Connection, filter: Filter, now: datetime) -> ColumnElement[bool]:
-        return conditions(filter, now, self._dialect, place=among_places(connection, filter))
+        return narrowing.narrow(connection, self._columns, filter, now)
 
     async def _fetch(self, statement: Select[Any]) -> list[Memory]:
         return await self._database.read(lambda connection: self._reader.fetch(connection, statement))

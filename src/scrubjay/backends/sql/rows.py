@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Select, bindparam, select
 
 from scrubjay.backends.sql import driver, driver_postgresql
+from scrubjay.backends.sql.onefile import history_of
 from scrubjay.backends.sql.places import scope_from
 from scrubjay.backends.sql.schema import memories, scopes
 from scrubjay.model import SCOPE_NAMES, Memory, Scope, Trust
@@ -32,7 +33,8 @@ class Reader:
     """Turns rows into memories. Remembers scopes by number: they never change and are few beside memories."""
 
     def __init__(self) -> None:
-        self._scopes: dict[int, Scope] = {}
+        self._held: tuple[int, dict[int, Scope]] = (0, {})
+        """Scopes by number, and the history of the store in which they have these numbers."""
 
     def fetch(
         self, connection: Connection, statement: Select[Any], parameters: Mapping[str, Any] | None = None
@@ -57,7 +59,10 @@ class Reader:
 
     def _places(self, connection: Connection, found: Sequence[Sequence[Any]]) -> Mapping[int, Scope]:
         """The scopes of these rows, and perhaps others, by number."""
-        known, numbers = self._scopes, {row[0] for row in found}
+        history, numbers = history_of(connection), {row[0] for row in found}
+        of, known = self._held
+        if of != history:
+            known = {}
         unknown = numbers - known.keys()
         if not unknown:
             return known
@@ -66,7 +71,7 @@ class Reader:
             return {number: known[number] if number in known else learned[number] for number in numbers}
         # Replaced as a whole, since other threads read it.
         whole = known | learned
-        self._scopes = whole if len(known) <= _SCOPES_HELD else learned
+        self._held = history, whole if len(known) <= _SCOPES_HELD else learned
         return whole
 
 

@@ -12,8 +12,6 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from pathlib import Path
 from queue import SimpleQueue
 from typing import Any, Final, TypeVar, cast
 
@@ -23,6 +21,7 @@ from sqlalchemy.exc import DBAPIError
 from scrubjay.backends.sql.driver import MAY_UNDO, driver_of
 from scrubjay.backends.sql.faults import Raced, translated
 from scrubjay.backends.sql.forks import FORKS
+from scrubjay.backends.sql.onefile import OneFile
 from scrubjay.backends.sql.orders import Company, Order
 from scrubjay.backends.sql.waiting import settle
 from scrubjay.errors import Closed, StoreUnavailable
@@ -39,17 +38,14 @@ GROUP_SECONDS: Final = 0.02
 MOST: Final = 256
 """How many are done as one, at most."""
 
-LOOK_SECONDS: Final = 0.1
-"""How often it is looked whether the file that is written to is still there."""
-
 
 class Scribe:
     """Writes what it is handed, in that order."""
 
-    def __init__(self, engine: Engine, *, name: str) -> None:
+    def __init__(self, engine: Engine, file: OneFile, *, name: str) -> None:
         self._engine = engine
+        self._file = file
         self._name = name
-        self._path = Path(str(engine.url.database)).absolute()
         self._orders: SimpleQueue[Order | None] = SimpleQueue()
         self._left_over: deque[Order | None] = deque()
         self._starting = threading.Lock()
@@ -57,8 +53,6 @@ class Scribe:
         self._is_shut = False
         self._connection: Connection | None = None
         self._driver: sqlite3.Connection | None = None
-        self._file: tuple[int, int] | None = None
-        self._looked_at = 0.0
         self._is_durable = True
 
     async def write(self, work: Callable[[Connection], T], *, durable: bool = True, alone: bool = False) -> T:
@@ -159,11 +153,11 @@ class Scribe:
         """Begin a transaction with this one; when it fails there is none."""
         with order, translated(self._name):
             connection, driver = self._opened()
-            self._check_file()
             if order.durable != self._is_durable:
                 driver.execute(f"PRAGMA synchronous = {'FULL' if order.durable else 'NORMAL'}")
                 self._is_durable = order.durable
             driver.execute("BEGIN IMMEDIATE")
+            self._file.begin(connection, driver, outcome="nothing was written")
             order.answer = order.work(connection)
         if order.error is not None:
             self._roll_back()
@@ -252,27 +246,8 @@ class Scribe:
             self._connection = self._engine.connect()
             self._connection.info[MAY_UNDO] = True
             self._driver = driver_of(self._connection)
-            self._file, self._looked_at = self._found(), time.monotonic()
             self._is_durable = True
         return self._connection, self._driver
-
-    def _check_file(self) -> None:
-        """Raise StoreUnavailable once the file is gone, for SQLite would go on writing to what nobody finds again."""
-        now = time.monotonic()
-        if now - self._looked_at < LOOK_SECONDS:
-            return
-        if self._found() != self._file:
-            raise StoreUnavailable(
-                f"{self._name} was removed or replaced while it was open: nothing was written. Open the memory again"
-            )
-        self._looked_at = now
-
-    def _found(self) -> tuple[int, int] | None:
-        """Which file has the name now; None when none has."""
-        with suppress(FileNotFoundError):
-            found = self._path.stat()
-            return found.st_dev, found.st_ino
-        return None
 
 
 def _empty_log(connection: Connection) -> None:

@@ -22,16 +22,18 @@ from scrubjay.backends.aside import Aside
 from scrubjay.backends.freed import give_back
 from scrubjay.backends.roll import ALWAYS
 from scrubjay.backends.sql.book import Asked, Book, Row
+from scrubjay.backends.sql.columns import columns_of
 from scrubjay.backends.sql.conditions import conditions
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.driver import driver_of
+from scrubjay.backends.sql.onefile import history_of
 from scrubjay.backends.sql.postings import Part, Postings, Words, gathered, part_of
-from scrubjay.backends.sql.readership import REFUSED, Tenant, leaving
+from scrubjay.backends.sql.readership import REFUSED, Tenant, Tenants, leaving
 from scrubjay.backends.sql.schema import memories
 from scrubjay.backends.sql.texts_sqlite import EVERYTHING
 from scrubjay.backends.sql.types import id_from, microseconds
 from scrubjay.backends.sql.weighing import LOOKED_AT
-from scrubjay.errors import Closed, Unavailable
+from scrubjay.errors import Closed, StoreUnavailable, Unavailable
 from scrubjay.logs import logger
 from scrubjay.model import PLACE_NAMES, Filter
 from scrubjay.model.words import words_of
@@ -50,11 +52,17 @@ LARGEST: Final = 3_000_000
 MEMORY: Final = 1 << 30
 """Bytes that all books may take. Who stays is said in `readership`."""
 
+ROOMY: Final = 0.75
+"""The part of that up to which it is not looked how large they are by now: a service may have many thousands."""
+
 READ_AT_ONCE: Final = 2
 """Books that are read at the same time. Other tenants wait for their turn, and the index on disk answers."""
 
 AHEAD: Final = 5.0
 """Seconds for which a book may have heard of more than searches see."""
+
+NAMED: Final = 5_000
+"""Rows up to which those that have the values of a filter are named: of more, enough are among the best anyway."""
 
 FURTHER: Final = 4
 """How many times as many rows are looked at, when a filter leaves too few of the best."""
@@ -108,7 +116,8 @@ class Shelf:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._tenants: dict[str, Tenant] = {}
+        self._columns = columns_of(database)
+        self._tenants = Tenants()
         self._lock = Lock()
         self._aside = Aside()
         database.at_close(self._shut)
@@ -123,11 +132,15 @@ class Shelf:
         book, asked = found
         if filter.is_plain:
             return book.best(asked, filter, now=microseconds(now), limit=limit)
+        narrowed = self._columns.narrowed(connection, filter, most=NAMED)
+        among = narrowed.among if narrowed is not None else None
+        rest = filter if narrowed is None or among is None else narrowed.rest
         matches: list[Match] = []
-        looked_at, most = 0, LOOKED_AT
+        # Of those that have the values nearly all pass.
+        looked_at, most = 0, LOOKED_AT if among is None else limit + limit // 4 + 20
         while len(matches) < limit and looked_at < most:
-            weighed = book.weighed(asked, filter, most=most)
-            passing = _passing(connection, [seq for seq, _ in weighed[looked_at:]], filter, now)
+            weighed = book.weighed(asked, filter, most=most, among=among)
+            passing = _passing(connection, [seq for seq, _ in weighed[looked_at:]], rest, now)
             matches += [passing[seq]._replace(score=score) for seq, score in weighed[looked_at:] if seq in passing]
             # The filter leaves few of them, so that it is held against many more.
             looked_at, most = most, FURTHER * most if len(weighed) == most else most
@@ -139,22 +152,18 @@ class Shelf:
             return None
         tenant = self._tenant(filter.scope.tenant)
         with tenant.lock:
-            book = self._current(driver_of(connection), tenant)
+            book = self._current(connection, tenant)
             return None if book is None else (book, book.look_up(terms, filter))
 
     def _tenant(self, name: str) -> Tenant:
         with self._lock:
-            tenant = self._tenants.get(name)
-            if tenant is None:
-                tenant = self._tenants[name] = Tenant(name)
-            tenant.ask(time.monotonic())
-            return tenant
+            return self._tenants.asked(name, time.monotonic())
 
-    def _current(self, file: sqlite3.Connection, tenant: Tenant) -> Book | None:
+    def _current(self, connection: Connection, tenant: Tenant) -> Book | None:
         """The book of a tenant with everything that was committed when the search began, if there is one."""
-        if tenant.is_too_large:
+        if tenant.is_too_large(time.monotonic()):
             return None
-        state = _state(file)
+        file, state = driver_of(connection), _state(connection)
         if tenant.book is not None and self._is_stray(tenant, tenant.book, state):
             tenant.book = None
         if tenant.book is not None and not _has_heard(file, tenant.book, tenant.name, state):
@@ -167,7 +176,9 @@ class Shelf:
         return tenant.book if is_whole else None
 
     def _is_stray(self, tenant: Tenant, book: Book, state: "_State") -> bool:
-        """Whether the store has gone back behind its book, as when an older copy was put in its place."""
+        """Whether it is of another store, or the store has gone back behind it, as when an older one took its place."""
+        if book.history != state.history:
+            return True
         if state.newest >= book.newest and state.change >= book.change:
             tenant.ahead_since = None
             return False
@@ -207,16 +218,19 @@ class Shelf:
             give_back()
             return
 
-        def is_whole(file: sqlite3.Connection) -> bool:
+        def is_whole(connection: Connection) -> bool:
+            file, state = driver_of(connection), _state(connection)
             # The lock comes second, as in a search: a fork waits for those who hold it, and lets nobody begin.
             with tenant.lock:
-                return tenant.book is not book or _has_taken_in(file, book, tenant.name, _state(file), aside=True)
+                if tenant.book is not book or book.history != state.history:
+                    return True
+                return _has_taken_in(file, book, tenant.name, state, aside=True)
 
         while not self._aside.stop.is_set() and not self._seen(is_whole):
             time.sleep(PAUSE)
 
-    def _seen(self, look: Callable[[sqlite3.Connection], T]) -> T:
-        return self._database.transact(None, lambda connection: look(driver_of(connection)), immediate=False)
+    def _seen(self, look: Callable[[Connection], T]) -> T:
+        return self._database.transact(None, look, immediate=False)
 
     def _whole(self, tenant: Tenant) -> Book | None:
         """All that a tenant has; None when that is too much.
@@ -224,14 +238,15 @@ class Shelf:
         Not in one transaction, which others might have to wait for. What changes meanwhile is heard of afterwards, by
         the number that was the newest before; here already, for it may be more than a search can hear of.
         """
-        state, numbers = self._seen(lambda file: (_state(file), _numbers(file, tenant.name)))
-        tenant.is_too_large = len(numbers) > LARGEST
-        if tenant.is_too_large:
+        state, numbers = self._seen(lambda read: (_state(read), _numbers(driver_of(read), tenant.name)))
+        if len(numbers) > LARGEST:
+            tenant.be_too_large(time.monotonic())
             return None
-        book, words = Book(newest=state.newest, change=state.change, room=len(numbers)), Words(WORDS)
+        book = Book(history=state.history, newest=state.newest, change=state.change, room=len(numbers))
+        words = Words(WORDS)
 
         def rows_of(some: Sequence[int]) -> list[Sequence[Any]]:
-            return self._seen(lambda file: _rows(file, book, _NAMED, json.dumps(some), tenant.name))
+            return self._seen(lambda read: _rows(_same(read, book), book, _NAMED, json.dumps(some), tenant.name))
 
         def parts() -> Iterator[Part]:
             for start in range(0, len(numbers), CHUNK):
@@ -243,7 +258,7 @@ class Shelf:
                 time.sleep(PAUSE)
 
         book.postings = Postings(list(gathered(parts())))
-        self._seen(lambda file: _has_heard(file, book, tenant.name, _state(file), aside=True))
+        self._seen(lambda read: _has_heard(_same(read, book), book, tenant.name, _state(read), aside=True))
         return book
 
     def _has_room(self, tenant: Tenant) -> bool:
@@ -268,8 +283,11 @@ class Shelf:
             if self._tenants.get(newest.name) is not newest:  # It had to go while it was read, and takes no room.
                 return
             others = self._others(newest)
-            for tenant in (newest, *others):
-                tenant.weigh(now)
+            newest.weigh(now)
+            # They have grown since they were weighed, which matters where there is little room left.
+            if sum(tenant.size for tenant in others) + newest.size > MEMORY * ROOMY:
+                for tenant in others:
+                    tenant.weigh(now)
             gone = leaving(newest, others, room=MEMORY, now=now)
             if gone is None:
                 newest.refused_until = now + REFUSED
@@ -296,10 +314,20 @@ class _State(NamedTuple):
     """The number of the oldest change that is still written down."""
     change: int
     """That of the newest."""
+    history: int
+    """Which store it is."""
 
 
-def _state(file: sqlite3.Connection) -> _State:
-    return _State(*file.execute(_STATE).fetchone())
+def _state(connection: Connection) -> _State:
+    newest, oldest_change, change = driver_of(connection).execute(_STATE).fetchone()
+    return _State(newest, oldest_change, change, history_of(connection))
+
+
+def _same(connection: Connection, book: Book) -> sqlite3.Connection:
+    """The file, as long as it holds the store that the book is read from. Raises StoreUnavailable when it does not."""
+    if history_of(connection) != book.history:
+        raise StoreUnavailable("another store was put in its place meanwhile. It is read when it is searched next")
+    return driver_of(connection)
 
 
 def _numbers(file: sqlite3.Connection, tenant: str) -> NDArray[np.int64]:

@@ -12,13 +12,15 @@ from sqlalchemy import ColumnElement, Connection, update
 
 from scrubjay.backends.sql import texts, writing_postgresql, writing_sqlite
 from scrubjay.backends.sql.faults import Raced
+from scrubjay.backends.sql.places import known_places
 from scrubjay.backends.sql.rows import Reader, values_of
 from scrubjay.backends.sql.schema import memories
 from scrubjay.errors import Conflict, IdTaken
 from scrubjay.model import Memory, Remembered, Scope
 from scrubjay.ports import Decide, Decision, Known
-from scrubjay.ports.records import NOTHING, contradiction, contradictions, rival
+from scrubjay.ports.records import NOTHING, contradiction, contradictions, id_taken, rival
 
+_NOWHERE: Final = -1
 _NO_MARKS: Final[Mapping[UUID, int]] = {}
 
 
@@ -37,8 +39,9 @@ def write(
     numbers = statements.interned(connection, {draft.scope for draft in drafts})
     _queue_up(connection, drafts, numbers)
     stored = list(statements.known(connection, reader, drafts, numbers))
+    positions = _Positions(connection, numbers)
     if not stored and _are_new(drafts, decide):
-        opened = _with_positions(connection, drafts, numbers)
+        opened = [positions.placed(draft) for draft in drafts]
         statements.insert(connection, opened, numbers, marks)
         return [Remembered(memory=memory, outcome="stored") for memory in opened], opened, numbers
     told = Told(connection, reader)
@@ -46,11 +49,11 @@ def write(
     decided: list[tuple[Decision, UUID | None]] = []
     for draft in drafts:
         decision = decide(draft, told.known(draft))
-        told.apply(decision)
+        told.apply(decision, positions)
         decided.append((decision, decision.closes[0].id if decision.closes else None))
     _keep(connection, list(told.kept.values()))
     _close(connection, list(told.closed.values()))
-    opened = _with_positions(connection, told.opened.values(), numbers)
+    opened = list(told.opened.values())
     if opened:
         statements.insert(connection, opened, numbers, marks)
     left = told.by_id | {memory.id: memory for memory in opened}
@@ -88,6 +91,7 @@ def load(connection: Connection, reader: Reader, loaded: Sequence[Memory], *, as
     told = Told(connection, reader)
     told.learn(statements.known(connection, reader, loaded, numbers))
     for memory in loaded:
+        told.check_tenant(memory)
         told.close_as(memory)
     pairs: list[tuple[Memory, Memory]] = []
     for memory in loaded:
@@ -103,6 +107,17 @@ def load(connection: Connection, reader: Reader, loaded: Sequence[Memory], *, as
     if told.opened:
         statements.insert(connection, list(told.opened.values()), numbers, _NO_MARKS)
     return len(told.opened)
+
+
+def bearing(connection: Connection, reader: Reader, given: Sequence[Memory]) -> list[Memory]:
+    """What is believed in the scopes of these, under their keys or with their words. Changes nothing."""
+    stored = known_places(connection, {memory.scope for memory in given})
+    # Where nothing is stored yet, nothing bears on anything: no scope has this number.
+    numbers = {memory.scope: stored.get(memory.scope, _NOWHERE) for memory in given}
+    found = _statements(connection).known(connection, reader, given, numbers)
+    places = {(memory.scope, mark) for memory in given for mark in (memory.key, memory.fingerprint)}
+    near = {memory.id: memory for memory in found if memory.superseded_at is None}
+    return [one for one in near.values() if not places.isdisjoint({(one.scope, one.key), (one.scope, one.fingerprint)})]
 
 
 def mark(connection: Connection, ids: Sequence[UUID], generation: int | None) -> list[tuple[UUID, bool]]:
@@ -161,7 +176,7 @@ class Told:
             same_words=same_words,
         )
 
-    def apply(self, decision: Decision) -> None:
+    def apply(self, decision: Decision, positions: "_Positions") -> None:
         """Overlay what was decided."""
         for memory in decision.keeps:
             self._doubt(memory)
@@ -173,7 +188,14 @@ class Told:
             (self.opened if memory.id in self.opened else self.closed)[memory.id] = memory
             self.by_id[memory.id] = memory
         for memory in decision.opens:
-            self.open(memory)
+            # At once: what a later draft leaves of this one stands in its place.
+            self.open(positions.placed(memory))
+
+    def check_tenant(self, given: Memory) -> None:
+        """Raise IdTaken when the id is stored for another tenant."""
+        stored = self.by_id.get(given.id)
+        if stored is not None and stored.scope.tenant != given.scope.tenant:
+            raise id_taken(given.id)
 
     def close_as(self, elsewhere: Memory) -> None:
         """Close what is stored as it is closed elsewhere, if it is."""
@@ -269,16 +291,21 @@ def changed_meanwhile(id: UUID) -> Conflict:
     return Conflict(f"memory {id} was changed or deleted meanwhile. Read it again, then decide")
 
 
-def _with_positions(connection: Connection, opened: Iterable[Memory], numbers: Mapping[Scope, int]) -> list[Memory]:
-    """Give each memory of a session that has none the next position there."""
-    placed = list(opened)
-    waiting = {numbers[memory.scope] for memory in placed if memory.scope.session and memory.position is None}
-    if not waiting:
-        return placed
-    last: dict[int, int] = _statements(connection).last_positions(connection, waiting)
-    for place, memory in enumerate(placed):
-        number = numbers[memory.scope]
-        if number in waiting and memory.position is None:
-            last[number] = last.get(number, -1) + 1
-            placed[place] = replace(memory, position=last[number])
-    return placed
+class _Positions:
+    """The positions that are given in the sessions of a batch, which has scopes with these numbers."""
+
+    def __init__(self, connection: Connection, numbers: Mapping[Scope, int]) -> None:
+        self._connection = connection
+        self._numbers = numbers
+        self._last: dict[int, int] | None = None
+
+    def placed(self, memory: Memory) -> Memory:
+        """The same memory, with the next position of its session if it has none."""
+        if memory.scope.session is None or memory.position is not None:
+            return memory
+        if self._last is None:
+            sessions = {number for scope, number in self._numbers.items() if scope.session}
+            self._last = _statements(self._connection).last_positions(self._connection, sessions)
+        number = self._numbers[memory.scope]
+        self._last[number] = position = self._last.get(number, -1) + 1
+        return replace(memory, position=position)

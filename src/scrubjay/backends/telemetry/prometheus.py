@@ -19,6 +19,10 @@ OTHER: Final = "other"
 KNOWN_KINDS: Final = frozenset({DEFAULT_KIND, *ABOUT_MEMORIES}.union(*KINDS_OF_SECTION.values()))
 """Kinds that are labels. Anybody may make up others, and a label must not grow without end."""
 
+MOST_TENANTS: Final = 1_000
+OTHER_TENANTS: Final = "(others)"
+"""Tenants that are told apart, and the label of all others: each takes some 30 series, here and where they go."""
+
 Counted: TypeAlias = Counter | Histogram | Gauge
 
 _METHODS: Final = frozenset({"GET", "POST", "PATCH", "PUT", "DELETE", "HEAD", "OPTIONS"})
@@ -39,6 +43,7 @@ class Prometheus:
         self._folder = folder
         self._registry = CollectorRegistry()
         self._labels: dict[tuple[str, ...], Counted] = {}
+        self._tenants: set[str] = set()
         self._made = {declared.name: self._make(declared) for declared in COUNTED}
         self._counting: Mapping[str, Callable[[Stage], None]] = {
             "request": self._count_request,
@@ -153,7 +158,7 @@ class Prometheus:
     def _labelled(self, name: str, of: Stage | None, labels: dict[str, str]) -> Counted:
         """The metric with these labels. What is of a stage is of its tenant, where tenants are told apart."""
         if self._of_tenants and of is not None:
-            labels["tenant"] = str(of.facts.get("tenant") or "")
+            labels["tenant"] = self._tenant(str(of.facts.get("tenant") or ""))
         if not labels:
             return self._made[name]
         # The library takes its time to find one, and a call always names its labels in the same order.
@@ -161,6 +166,14 @@ class Prometheus:
         if (known := self._labels.get(key)) is None:
             known = self._labels[key] = self._made[name].labels(**labels)
         return known
+
+    def _tenant(self, name: str) -> str:
+        """The tenant as a label; of very many, those that came first."""
+        if name not in self._tenants:
+            if len(self._tenants) >= MOST_TENANTS:
+                return OTHER_TENANTS
+            self._tenants.add(name)
+        return name
 
     # Telling
 

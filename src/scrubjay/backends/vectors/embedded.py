@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 MEMORY: Final = 2 << 30
 """How many bytes the copies in memory may take by default."""
 
+FEWEST_DEAD: Final = 1_000
+DEAD: Final = 0.25
+"""Dead rows of a copy that do not matter: so many, or this part of all."""
+
 log = logger("vectors")
 
 
@@ -53,6 +57,7 @@ class EmbeddedVectors:
         self._database = database
         self._memory = memory
         self._partitions: OrderedDict[tuple[int, str], Partition] = OrderedDict()
+        self._size = 0
         self._lock = Lock()
         self._aside = Aside()
         path = database.path
@@ -128,6 +133,7 @@ class EmbeddedVectors:
         await asyncio.to_thread(self._aside.shut)
         with self._lock:
             self._partitions.clear()
+            self._size = 0
 
     def _search(
         self,
@@ -159,6 +165,7 @@ class EmbeddedVectors:
             partition = self._partitions.get(key)
             if partition is None:
                 partition = self._partitions[key] = Partition(generation, tenant)
+                self._weigh(partition)
             self._partitions.move_to_end(key)
             return partition
 
@@ -174,7 +181,9 @@ class EmbeddedVectors:
         among: Sequence[UUID] | None,
     ) -> Matrix:
         """The matrix to search in, with every change that was committed when the search began."""
-        change, epoch = rows.state(connection)
+        change, epoch, history = rows.state(connection)
+        if partition.history != history:
+            partition.begin_anew(history)
         matrix, dimensions = partition.matrix, len(asked.exact)
         if matrix is None or partition.epoch < epoch or (not len(matrix) and matrix.dimensions != dimensions):
             whole = Filter(scope=Scope(tenant=partition.tenant))
@@ -191,8 +200,9 @@ class EmbeddedVectors:
             feed = feeds.changes(connection, partition.generation, partition.tenant, after=partition.change)
             taken_in(connection, matrix, feed)
             partition.change = change
-            if matrix.dead > max(1_000, len(matrix) // 4):
+            if matrix.dead > max(FEWEST_DEAD, DEAD * len(matrix)):
                 partition.matrix = matrix = matrix.compacted()
+            self._make_room(partition)
         matrix.check_dimensions(dimensions)
         return matrix
 
@@ -221,8 +231,7 @@ class EmbeddedVectors:
             few = taken_in(connection, Matrix(dimensions), feed)
         elif partition.is_large and among is None and self._keeper is not None:
             if partition.kept is None:
-                change, epoch = rows.state(connection)
-                partition.kept = self._keeper.find(partition, dimensions=dimensions, change=change, epoch=epoch)
+                partition.kept = self._keeper.find(partition, rows.state(connection), dimensions=dimensions)
             if partition.kept is not None:
                 few = of_signs(connection, partition, partition.kept, asked, filter, now=now, limit=limit)
         if few is not None and partition.patience:
@@ -235,10 +244,20 @@ class EmbeddedVectors:
     def _make_room(self, newest: Partition) -> None:
         """Let go of the tenants that were not searched for longest, until the rest fits."""
         with self._lock:
-            held = sum(partition.size for partition in self._partitions.values())
-            for key, partition in list(self._partitions.items()):
-                if held <= self._memory:
-                    break
-                if partition is not newest:
-                    held -= partition.size
-                    del self._partitions[key]
+            if self._partitions.get((newest.generation, newest.tenant)) is newest:
+                self._weigh(newest)
+
+    def _weigh(self, newest: Partition) -> None:
+        """Count what it takes by now, and let others go for it. The caller holds the lock.
+
+        Each is counted when it changes: to ask all of many thousands would take longer than a search does.
+        """
+        before, newest.counted = newest.counted, newest.size
+        self._size += newest.counted - before
+        while self._size > self._memory and len(self._partitions) > 1:
+            key, oldest = next(iter(self._partitions.items()))
+            if oldest is newest:  # It has been loaded for so long that all others were searched since.
+                self._partitions.move_to_end(key)
+            else:
+                self._size -= oldest.counted
+                del self._partitions[key]

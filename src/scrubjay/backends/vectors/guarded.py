@@ -65,9 +65,13 @@ class GuardedVectors:
         """What is known of the engine, without asking it."""
         return self._guard.health
 
+    async def warm_up(self) -> None:
+        """Load its driver. Asks no server."""
+        await self._engine.load()
+
     async def ping(self) -> None:
         """Return as soon as the engine answers. Raises StoreUnavailable at once while it is not asked."""
-        await self._engine.load()
+        await self.warm_up()
         await self._guard.call(lambda: self._within(self._ping_seconds, self._engine.ping))
 
     async def upsert(self, generation: int, entries: Sequence[Entry]) -> None:

@@ -14,6 +14,7 @@ from scrubjay.backends.vectors import rows
 from scrubjay.backends.vectors.kept import Files, Kept, Origin
 from scrubjay.backends.vectors.matrix import Matrix
 from scrubjay.backends.vectors.partition import Partition
+from scrubjay.backends.vectors.rows import State
 from scrubjay.errors import Closed, Unavailable
 from scrubjay.logs import logger
 
@@ -34,9 +35,9 @@ class Keeper:
         self._files = files
         self._aside = aside
 
-    def find(self, partition: Partition, *, dimensions: int, change: int, epoch: int) -> Kept | None:
-        """What is kept of this partition, at this change number or before; None when nothing is that fits."""
-        return self._files.find(_origin(partition, dimensions=dimensions, change=change, epoch=epoch))
+    def find(self, partition: Partition, state: State, *, dimensions: int) -> Kept | None:
+        """What is kept of this partition, as it is in this state or was before; None when nothing is that fits."""
+        return self._files.find(_origin(partition, state, dimensions=dimensions))
 
     def forget(self, *, tenants: Iterable[str] = (), generation: int | None = None) -> None:
         """Delete what holds signs of these tenants, or of this generation."""
@@ -47,11 +48,11 @@ class Keeper:
         now = time.monotonic()
         if now - partition.looked_at < SECONDS:
             return
-        change, epoch, removals = partition.change, partition.epoch, _removals(connection)
-        if rows.state(connection) != (change, epoch):
+        state, removals = rows.state(connection), _removals(connection)
+        if state != (partition.change, partition.epoch, partition.history):
             return  # Another search has heard of more than this one may read: a later one will look.
         partition.looked_at = now
-        origin = _origin(partition, dimensions=matrix.dimensions, change=change, epoch=epoch)
+        origin = _origin(partition, state, dimensions=matrix.dimensions)
         header = self._files.header(origin)
         if header is not None and np.count_nonzero(matrix.changes.all > header.change) <= STALE * len(matrix):
             return
@@ -73,12 +74,18 @@ class Keeper:
             self._aside.begin(keep, name="scrubjay-keep")
 
 
-def _origin(partition: Partition, *, dimensions: int, change: int, epoch: int) -> Origin:
+def _origin(partition: Partition, state: State, *, dimensions: int) -> Origin:
     return Origin(
-        generation=partition.generation, tenant=partition.tenant, dimensions=dimensions, epoch=epoch, change=change
+        generation=partition.generation,
+        tenant=partition.tenant,
+        dimensions=dimensions,
+        history=state.history,
+        epoch=state.epoch,
+        change=state.change,
     )
 
 
-def _removals(connection: Connection) -> tuple[int, int]:
-    """What changes with every removal: how many tombstones there are, and since when."""
-    return rows.buried(connection), rows.state(connection)[1]
+def _removals(connection: Connection) -> tuple[int, int, int]:
+    """What changes with every removal: how many tombstones there are, and since when, in which store."""
+    state = rows.state(connection)
+    return rows.buried(connection), state.epoch, state.history

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scrubjay.backends.vectors.coded import Question
 from scrubjay.backends.vectors.signs import likeliest, likely
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 
 LONGEST: Final = 4_096
 """More bytes than a first line has."""
@@ -37,11 +37,12 @@ ABANDONED_SECONDS: Final = 3_600
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """What signs are taken from: the rows of a generation and tenant, at a change number of an epoch."""
+    """What signs are taken from: the rows of a generation and tenant, at a change number of an epoch of a store."""
 
     generation: int
     tenant: str
     dimensions: int
+    history: int
     epoch: int
     change: int
 
@@ -54,6 +55,7 @@ class Header:
     generation: int
     tenant: str
     dimensions: int
+    history: int
     epoch: int
     change: int
     count: int
@@ -129,6 +131,7 @@ class Files:
             generation=origin.generation,
             tenant=_digest(origin.tenant),
             dimensions=origin.dimensions,
+            history=origin.history,
             epoch=origin.epoch,
             change=origin.change,
             count=len(numbers),
@@ -164,8 +167,8 @@ class Files:
 
 
 def _fits(header: Header, origin: Origin) -> bool:
-    told = (header.format, header.generation, header.tenant, header.dimensions, header.epoch)
-    wanted = (FORMAT, origin.generation, _digest(origin.tenant), origin.dimensions, origin.epoch)
+    told = (header.format, header.generation, header.tenant, header.dimensions, header.history, header.epoch)
+    wanted = (FORMAT, origin.generation, _digest(origin.tenant), origin.dimensions, origin.history, origin.epoch)
     # One from the future was made from another copy of the database, of which this one is a backup.
     return told == wanted and header.change <= origin.change
 

@@ -8,7 +8,7 @@ The answer is the exact one, whatever the data; but from very many rows on, sign
 
 import math
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import repeat
 from threading import Lock
 from typing import Any, Final, NamedTuple
@@ -19,6 +19,7 @@ import simsimd
 from numpy.typing import NDArray
 
 from scrubjay.backends.growing import Growing
+from scrubjay.backends.packed import packed_of
 from scrubjay.backends.roll import Roll, Slots, heap_tops
 from scrubjay.backends.sql.types import id_from
 from scrubjay.backends.vectors.coded import Question, quantized
@@ -182,9 +183,9 @@ class Matrix(Roll):
         copy._whereabouts.settle_all()
         return copy
 
-    def slots_of(self, ids: Iterable[UUID]) -> Slots:
+    def slots_of(self, ids: Sequence[UUID]) -> Slots:
         """Where the vectors of these memories are, as far as there are any, in the order of the slots."""
-        return self._whereabouts.of([memory.bytes for memory in dict.fromkeys(ids)])
+        return self._whereabouts.of(list(dict.fromkeys(packed_of(ids))))
 
     def nearest(self, asked: Question, slots: Slots, limit: int) -> list[Match]:
         """The memories nearest to the question among these slots, best first, each once.

@@ -52,6 +52,8 @@ class Graphs:
             now = time.monotonic()
             if self._stop.is_set() or now < self._asked.get(name, now):
                 return
+            # Those that may be asked for again are as good as never asked for: a service may have many tenants.
+            self._asked = {asked: until for asked, until in self._asked.items() if until > now}
             self._asked[name] = now + PAUSE
             # A daemon, so that a program that ends without shutting the memory does not wait for a graph.
             thread = Thread(target=self._work, args=(generation, shape, tenant), name="scrubjay-graph", daemon=True)

@@ -5,7 +5,7 @@ it. A process that holds everything up to some number asks for the rows with a l
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -24,6 +24,7 @@ from sqlalchemy import (
 from scrubjay.backends.sql import bulk
 from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.insert import insert_into
+from scrubjay.backends.sql.onefile import history_of
 from scrubjay.backends.sql.places import interned, scope_from
 from scrubjay.backends.sql.schema import counters, scopes, vectors
 from scrubjay.backends.sql.types import microseconds
@@ -44,6 +45,7 @@ _STATE: Final = (
     "SELECT (SELECT value FROM counters WHERE name = 'vector_change'), "
     "(SELECT value FROM counters WHERE name = 'vector_epoch')"
 )
+_STATE_POSTGRESQL: Final = f"{_STATE}, 'scopes'::regclass::oid::bigint"
 _CHANGE: Final = "UPDATE counters SET value = value + 1 WHERE name = 'vector_change' RETURNING value"
 _BETWEEN: Final = "SELECT 1 FROM vectors WHERE memory_id BETWEEN ? AND ? LIMIT 1"
 _TOMBSTONES: Final = "vector_tombstones"
@@ -58,13 +60,23 @@ _PUT: Final = (
 )
 
 
-def state(connection: Connection) -> tuple[int, int]:
-    """The number of the newest change, and the epoch: what was read in another epoch has to be read again."""
+class State(NamedTuple):
+    """How far the vectors of a store have come."""
+
+    change: int
+    """The number of the newest change."""
+    epoch: int
+    """What was read in another one has to be read again."""
+    history: int
+    """The same of another store, which has been put in the place of the one before."""
+
+
+def state(connection: Connection) -> State:
+    """How far the store has come that this transaction sees."""
     if connection.dialect.name == "sqlite":
         change, epoch = driver_of(connection).execute(_STATE).fetchone()
-    else:
-        change, epoch = connection.exec_driver_sql(_STATE).one()
-    return change, epoch
+        return State(change, epoch, history_of(connection))
+    return State(*connection.exec_driver_sql(_STATE_POSTGRESQL).one())
 
 
 def buried(connection: Connection) -> int:

@@ -202,12 +202,14 @@ class Loader:
             return not self._aside.stop.is_set()
 
         # The number comes first: what is committed after it may be heard of twice, and is not missed.
-        attempt = Attempt(lambda read: (*rows.state(read), loaded(read, partition, dimensions, goes_on)))
+        attempt = Attempt(lambda read: (rows.state(read), loaded(read, partition, dimensions, goes_on)))
         with attempt:
-            change, epoch, matrix = self._transacted(attempt.work)
+            (change, epoch, history), matrix = self._transacted(attempt.work)
             if self._aside.stop.is_set():
                 raise Closed
             with partition.lock:
+                if partition.history != history:  # And should a search see yet another one, it begins anew itself.
+                    partition.begin_anew(history)
                 if partition.epoch < epoch or not partition.matrix:
                     partition.matrix, partition.change, partition.epoch = matrix, change, epoch
             self._make_room(partition)

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 NAMES_PER_REQUEST: Final = 1_000
 
+KNOWN: Final = 10_000
+"""Collections whose ids are remembered: there may be one for each tenant."""
+
 _LOST: Final = (httpx.NetworkError, httpx.RemoteProtocolError)
 
 
@@ -163,6 +166,8 @@ class Server:
             except NotThere:
                 self._ids.pop(name, None)
         found = await self._ask("GET", f"{self._place.collections}/{name}")
+        if len(self._ids) >= KNOWN:
+            self._ids.clear()
         self._ids[name] = found["id"]
         return await self._ask(method, f"{self._place.collections}/{found['id']}/{verb}", body)
 
