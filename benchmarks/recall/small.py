@@ -5,9 +5,9 @@
     python benchmarks/recall/small.py --data FOLDER --vectors kept.db       # and small stores out of the data sets
 
 `small.txt` has stores of 1 to 20 memories, in the style of what agents remember. Each is a store of its own, asked its
-own questions, and all of them together are one more. A question that ends with a dash is about something else: its
-answer should have a low confidence. Out of the data sets of run.py, some questions are asked of their evidence among
-10, 30 and 100 other memories of the same user.
+own questions, and all of them together are one more. `small_held_out.txt` has others, on which no constant was chosen.
+A question that ends with a dash is about something else: its answer should have a low confidence. Out of the data sets
+of run.py, some questions are asked of their evidence among 10, 30 and 100 other memories of the same user.
 """
 
 import argparse
@@ -29,7 +29,10 @@ from rich.table import Table
 from scrubjay.model.answers import OFF_TOPIC
 from scrubjay.models import embedder_of
 
-WRITTEN = Path(__file__).with_suffix(".txt")
+WRITTEN = {
+    "by hand": Path(__file__).with_suffix(".txt"),
+    "held out": Path(__file__).with_name("small_held_out.txt"),
+}
 SYSTEMS = ("BM25", "vectors", "recall")
 SHOWN = ("hit@1", "hit@5", "MRR")
 OTHERS = (10, 30, 100)
@@ -55,7 +58,7 @@ def main() -> None:
     given = parser.parse_args()
     if (model := embedder_of(given.embedder)) is None:
         parser.error("--embedder none: BM25 alone is in the table with every model; name a model")
-    stores = list(written(WRITTEN))
+    stores = [store for name, path in WRITTEN.items() for store in written(name, path)]
     if given.data:
         folder = given.data / "recall" if (given.data / "recall").is_dir() else given.data
         for path in sorted(folder.glob("*/queries.jsonl")):
@@ -63,7 +66,7 @@ def main() -> None:
     report(asyncio.run(answered(stores, _Lasting(model, given.vectors))), given.embedder)
 
 
-def written(path: Path) -> Iterator[sets.DataSet]:
+def written(whose: str, path: Path) -> Iterator[sets.DataSet]:
     """The stores written by hand, each asked its own questions; then all of their memories, asked all of them."""
     told: list[dict] = []
     asked: list[sets.Asked] = []
@@ -79,10 +82,10 @@ def written(path: Path) -> Iterator[sets.DataSet]:
             else:
                 number, _, content = line.partition(" ")
                 memories[number] = {"id": sets.id_of(f"{name} {number}"), "content": content, "user": "all"}
-        yield sets.DataSet("by hand, each store", list(memories.values()), questions, {})
+        yield sets.DataSet(f"{whose}, each store", list(memories.values()), questions, {})
         told += memories.values()
         asked += questions
-    yield sets.DataSet(f"by hand, {len(told)} together", told, asked, {})
+    yield sets.DataSet(f"{whose}, {len(told)} together", told, asked, {})
 
 
 def _question(name: str, text: str, relevant: frozenset) -> sets.Asked:

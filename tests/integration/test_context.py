@@ -7,6 +7,7 @@ import pytest
 from scrubjay.errors import InvalidInput
 from scrubjay.model import Trust
 from scrubjay.model.context import ContextShape
+from scrubjay.read.context import MOST_READ
 
 TALK = {"user": "ada", "project": "shop", "session": "s-1"}
 HERE = {"user": "ada", "project": "shop"}
@@ -98,6 +99,39 @@ async def test_the_same_context_in_every_form(told):
         await told.context("refund form", as_="pdf", **TALK)
     with pytest.raises(InvalidInput, match="sections holds 'moods'"):
         await told.context("refund form", sections=["moods"], **TALK)
+
+
+@pytest.mark.parametrize(
+    "chat",
+    [
+        [("user", "Which host do we use?"), ("assistant", "Hetzner, since May")],
+        [(None, "user: Which host do we use?"), (None, "Assistant: Hetzner, since May")],
+    ],
+)
+async def test_a_chat_that_was_told_as_notes_becomes_messages(jay, chat):
+    for author, said in chat:
+        await jay.remember(said, author=author, **TALK)
+    await jay.remember("Prices are in cents", user="ada")
+    made = await jay.context("where is it hosted?", as_="messages", **TALK)
+    assert made.messages[-2:] == [
+        {"role": "user", "content": "Which host do we use?"},
+        {"role": "assistant", "content": "Hetzner, since May"},
+    ]
+    assert "Hetzner" not in made.messages[0]["content"], "it is written once"
+
+
+async def test_the_notes_of_an_agent_stay_notes(jay):
+    await jay.remember("Hetzner hosts the shop", author="assistant", **TALK)
+    made = await jay.context("where is it hosted?", as_="messages", **TALK)
+    assert [one["role"] for one in made.messages] == ["system"]
+    assert list(made.sections) == ["Relevant memories"]
+
+
+async def test_notes_do_not_crowd_out_what_happened(jay):
+    await jay.episodes.store_episode("The shop went down", kind="observation", **TALK)
+    await jay.remember_many([{"content": f"Note {number}", **TALK} for number in range(MOST_READ)])
+    made = await jay.context("", **TALK)
+    assert [item.memory.content for item in made.sections["Recent"]] == ["The shop went down"]
 
 
 async def test_a_message_that_was_drained_is_there_once(told):

@@ -5,7 +5,18 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
-from scrubjay.model import EVENT_KINDS, PLACE_NAMES, STANDING_KINDS, Context, Filter, Json, Memory, Query, Scope
+from scrubjay.model import (
+    DEFAULT_KIND,
+    EVENT_KINDS,
+    PLACE_NAMES,
+    STANDING_KINDS,
+    Context,
+    Filter,
+    Json,
+    Memory,
+    Query,
+    Scope,
+)
 from scrubjay.model.citations import warning_of
 from scrubjay.model.context import (
     ABOUT_MEMORIES,
@@ -28,6 +39,7 @@ from scrubjay.read.recall import rank
 from scrubjay.read.rerank import Ranked
 from scrubjay.read.reread import Rereading
 from scrubjay.read.retrieve import AskServing
+from scrubjay.read.spoken import turns_by_role
 
 MOST_STANDING: Final = 200
 """Instructions, rules, preferences and conventions that are offered, newest first."""
@@ -159,12 +171,20 @@ async def _answers(
 
 
 async def _recent(admitted: Filter, *, stores: Stores, now: datetime) -> list[Memory]:
-    """The newest episodes of the session that are admitted. What happened outside of it is found, if it fits."""
+    """The newest episodes of the session that are admitted. What happened outside of it is found, if it fits.
+
+    Notes that are the turns of a chat are episodes, too.
+    """
     inside = Scope(tenant=admitted.scope.tenant, session=admitted.scope.session)
-    found = await _newest(
-        sorted(EVENT_KINDS), replace(admitted, scope=inside, reach="holds"), stores=stores, now=now, limit=MOST_READ
-    )
-    return [memory for memory in found if admitted.admits(memory.scope)][:MOST_RECENT]
+    holding = replace(admitted, scope=inside, reach="holds")
+    kinds = sorted(EVENT_KINDS)
+    found = await _newest([*kinds, DEFAULT_KIND], holding, stores=stores, now=now, limit=MOST_READ)
+    turns = turns_by_role(found)
+    recent = [memory for memory in found if memory.is_event or memory.id in turns]
+    if len(recent) < len(found) == MOST_READ:
+        # Other notes may have crowded out what happened before them.
+        recent = await _newest(kinds, holding, stores=stores, now=now, limit=MOST_READ)
+    return [memory for memory in recent if admitted.admits(memory.scope)][:MOST_RECENT]
 
 
 async def _said(working: Working, scope: Scope, *, now: datetime) -> Recent:

@@ -61,6 +61,17 @@ questions to 12 small stores, and to all 121 memories together: the first hit is
 lost when it held for these too.
 """
 
+ONE_WORD: Final = 6.0
+LEAST_RARITY_ALONE: Final = 2.0
+"""Below the first, BM25 counts by its square where most memories stand alone; the second is their `LEAST_RARITY`.
+
+A memory of a small store that shares one word with the question has 2 to 5, and "file" or "change" proves little; two
+words together prove more than twice as much. Turns of talk need the one word, which is often a name; so does whoever
+asks for ticket 123, and models know no numbers. Measured in the same way among 121 memories: 73 % instead of 69 %, and
+63 % instead of 56 % with 103 questions to 101 other memories. From 5 to 8 and with 2 or 2.5 the first stays within two
+points, and R@10 of the six sets where it was.
+"""
+
 _ROUNDING: Final = 1e-9
 """The same for other rankings by words: only what is equal but for rounding is noise."""
 
@@ -174,14 +185,22 @@ class Fused(Sequence[Candidate]):
         return Candidate(found, relevance, _Signals(self._noted, row, cosine), start, stop)
 
 
-def fuse(rankings: Mapping[str, Sequence[Match]], *, terms: int = 1, depth: int = DEPTH, limit: int = FUSED) -> Fused:
+def fuse(
+    rankings: Mapping[str, Sequence[Match]],
+    *,
+    terms: int = 1,
+    numbered: bool = False,
+    depth: int = DEPTH,
+    limit: int = FUSED,
+) -> Fused:
     """Unite the rankings `meaning`, `words` and `recency`, each best first; return the best `limit`, best first.
 
-    A memory that only one ranking holds stays in. `terms` is how many words were looked for, and `depth` how many
-    memories each retriever was asked for: a full ranking cut off its lowest, so what it lacks counts as its lowest. A
-    shorter one is complete: what it lacks has none of the words, or has no vector yet and counts as ordinary. Recency
-    has ranks only: it adds candidates, and it is the order when nothing else is asked for. A ranking `title` adds none:
-    it has what `meaning` has, compared with the title of a long question, and the mean of both cosines counts.
+    A memory that only one ranking holds stays in. `terms` is how many words were looked for, `numbered` whether one of
+    them has a digit, and `depth` how many memories each retriever was asked for: a full ranking cut off its lowest, so
+    what it lacks counts as its lowest. A shorter one is complete: what it lacks has none of the words, or has no vector
+    yet and counts as ordinary. Recency has ranks only: it adds candidates, and it is the order when nothing else is
+    asked for. A ranking `title` adds none: it has what `meaning` has, compared with the title of a long question, and
+    the mean of both cosines counts.
     """
     columns = {name: rankings[name] for name in ("meaning", "words", "recency") if rankings.get(name)}
     # Row numbers instead of ids: a UUID is slow to hash, and the arithmetic wants plain lists.
@@ -197,7 +216,9 @@ def fuse(rankings: Mapping[str, Sequence[Match]], *, terms: int = 1, depth: int 
         scores = [match.score for match in matches]
         complete = len(scores) < depth
         absent = _absent(name, scores, complete=complete)
-        least = _least_spread(name, scores, of_few=complete and len(weights) > 1)
+        least = _least_spread(name, scores)
+        if name == "words" and complete and len(weights) > 1:
+            scores, least = _of_few(scores, ordinary=not numbered and _stand_alone(columns["meaning"]))
         standard = _standardized(scores, rows[name], len(firsts), absent=absent, least=least)
         totals = [total + weight * score for total, score in zip(totals, standard, strict=True)]
         noted.append(_Noted(name, columns[name], rows[name], standard, weight))
@@ -271,12 +292,27 @@ def _absent(name: str, scores: Sequence[float], *, complete: bool) -> float:
     return 0.0 if name == "words" else sum(scores) / len(scores)
 
 
-def _least_spread(name: str, scores: Sequence[float], *, of_few: bool) -> float:
+def _least_spread(name: str, scores: Sequence[float]) -> float:
     """The standard deviation from which on the scores of a ranking tell its memories apart."""
-    if name == "meaning":
-        return LEAST_SPREAD
+    return LEAST_SPREAD if name == "meaning" else _ROUNDING * scores[0]
+
+
+def _of_few(scores: list[float], *, ordinary: bool) -> tuple[list[float], float]:
+    """What the scores of words count that few memories have, beside meaning, and their least standard deviation.
+
+    One of `ordinary` words alone proves little.
+    """
+    least = LEAST_RARITY
+    if ordinary:
+        least = LEAST_RARITY_ALONE
+        scores = [score * score / ONE_WORD if score < ONE_WORD else score for score in scores]
     # Never more than the best, or words would have no voice at all among two or three memories.
-    return min(LEAST_RARITY, scores[0]) if of_few else _ROUNDING * scores[0]
+    return scores, min(least, scores[0])
+
+
+def _stand_alone(meaning: Sequence[Match]) -> bool:
+    """Whether most of what was found is no turn of a session."""
+    return 2 * sum([match.alone for match in meaning]) > len(meaning)
 
 
 def _standardized(

@@ -108,18 +108,23 @@ def _candidates(
     found: Retrieved, question: Question, *, depth: int, limit: int
 ) -> tuple[Sequence[Candidate], Sequence[float]]:
     """What was found, best first, and how relevant each is."""
-    terms = len(question.terms)
+    terms, numbered = len(question.terms), _has_number(question.terms)
     if not found.clauses:
-        fused = fuse(found.rankings, terms=terms, depth=depth, limit=limit)
+        fused = fuse(found.rankings, terms=terms, numbered=numbered, depth=depth, limit=limit)
         return fused, fused.relevances
     # All of it: what the question finds late, a clause may find early.
-    whole = fuse(found.rankings, terms=terms, depth=depth, limit=2 * depth)
+    whole = fuse(found.rankings, terms=terms, numbered=numbered, depth=depth, limit=2 * depth)
     clauses = [
-        fuse(rankings, terms=len(terms_of(clause)), depth=depth, limit=2 * depth)
+        fuse(rankings, terms=len(terms_of(clause)), numbered=numbered, depth=depth, limit=2 * depth)
         for clause, rankings in zip(question.clauses, found.clauses, strict=True)
     ]
     united = unite(whole, clauses, limit=limit)
     return united, [candidate.relevance for candidate in united]
+
+
+def _has_number(terms: Sequence[str]) -> bool:
+    """Whether one of the words has a digit, as the names of tickets, hosts and errors do."""
+    return any(not term.isalpha() and any(map(str.isdigit, term)) for term in terms)
 
 
 async def recall(

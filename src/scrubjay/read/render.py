@@ -142,12 +142,26 @@ FORMS: Final[dict[Form, Rendering]] = {"markdown": Markdown(), "xml": Xml(), "me
 
 def is_turn(memory: Memory) -> bool:
     """Whether it is something that a user or an assistant said, and a chat model can be given as that."""
-    trusted = memory.trust is not Trust.FOREIGN
-    return trusted and memory.data.get("role") in CHAT_ROLES and not memory.data.get("tool_calls")
+    if memory.role not in CHAT_ROLES or memory.data.get("tool_calls"):
+        return False
+    # A page or the output of a tool may begin with "user: ", and must not speak as one.
+    return memory.trust is not Trust.FOREIGN and (_has_role(memory) or memory.trust is not Trust.OBSERVED)
 
 
 def _message(memory: Memory) -> dict[str, str]:
-    return {"role": str(memory.data["role"]), "content": memory.content}
+    return {"role": str(memory.role), "content": _said(memory)}
+
+
+def _said(memory: Memory) -> str:
+    """What was said, without the role before it where that stands in the text only."""
+    if _has_role(memory) or memory.author is not None:
+        return memory.content
+    return memory.content.partition(":")[2].strip() or memory.content
+
+
+def _has_role(memory: Memory) -> bool:
+    """Whether it was told in which role it was said, and nobody had to conclude that from a name."""
+    return isinstance(memory.data.get("role"), str)
 
 
 def _bare(memory: Memory, content: str) -> str:
@@ -162,7 +176,8 @@ def _day(memory: Memory) -> str:
 def _speaker(memory: Memory) -> str:
     """Who said it, unless the text begins with that anyway."""
     role = memory.data.get("role")
-    return memory.speaker or (role if memory.is_event and isinstance(role, str) else "")
+    was_said = memory.is_event or memory.may_be_turn
+    return memory.speaker or (role if was_said and isinstance(role, str) else "")
 
 
 def _task(memory: Memory) -> str:

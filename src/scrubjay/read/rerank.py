@@ -99,7 +99,7 @@ _REASONS: Final = {
     "standing": "meant for always",
     "namesake": "titled alike",
     "importance": "important",
-    "use": "often recalled",
+    "use": "recalled before",
 }
 """How `why` names what else added to the total."""
 
@@ -168,7 +168,9 @@ class Ranked(NamedTuple):
         signals = self.signals
         reasons: list[str] = []
         if (cosine := round(signals.get("meaning", 0.0), 2)) > 0:
-            reasons.append(f"close in meaning ({cosine:.2f})")
+            # Behind the mean of what was found it is not what anybody calls close.
+            near = "close" if signals.get("meaning_z", 0.0) >= 0 else "less close"
+            reasons.append(f"{near} in meaning ({cosine:.2f})")
         if "words" in signals:
             found = words_found(self.terms, self.memory.content)
             reasons.append(f"words: {', '.join(found[:WORDS_SHOWN])}" if found else "words of the question")
@@ -182,8 +184,9 @@ class Ranked(NamedTuple):
         elif signals["session"] >= NOTABLE:
             reasons.append("in a session of other matches")
         reasons += [reason for part, reason in _REASONS.items() if signals[part] >= NOTABLE]
-        if signals["role"] < 0 and (sort := sort_of_memory(self.memory)):
-            reasons.append(f"stands back: {sort} code")
+        if signals["role"] < 0:
+            sort = sort_of_memory(self.memory)
+            reasons.append(f"stands back: {sort} code" if sort else "stands back: said by an assistant")
         if self.reread is not None and self.reread.added >= NOTABLE:
             reasons.append("fits when read again")
         # Where there is little, what is near to nothing in the question is among the nearest all the same.

@@ -226,7 +226,7 @@ async def _by_meaning(ready: Ready, query: Query, *, stores: Stores, now: dateti
     if answering is None or vector is None:
         return Retrieved(rankings={"meaning": []}, degraded=ready.degraded)
     try:
-        among: list[UUID] | None = None
+        among: Sequence[UUID] | None = None
         if not query.filter.is_plain:
             among = await stores.records.among(query.filter, now=now, limit=MOST_AMONG)
             # Too many to name: ask deeper, and let hydrate apply the rest of the filter.

@@ -107,6 +107,16 @@ def noted(found: Sequence[Memory]) -> frozenset[UUID]:
     return frozenset(ids)
 
 
+def turns_by_role(found: Sequence[Memory]) -> frozenset[UUID]:
+    """Of the notes among these, the turns of a chat: a role is named, and an assistant speaks in the session."""
+    named = [memory for memory in found if memory.kind == DEFAULT_KIND and memory.may_be_turn and memory.role]
+    if not named:
+        return frozenset()
+    only_noted = noted(found)
+    chats = {memory.scope for memory in named if memory.role == "assistant" and memory.id not in only_noted}
+    return frozenset(memory.id for memory in named if memory.scope in chats)
+
+
 def speaks_of_oneself(content: str) -> bool:
     """Whether it says "I" or "my"."""
     text = f" {content}"

@@ -7,7 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.ports import Match
-from scrubjay.read.fuse import BRIEF, FEW_TERMS, LEAST_BREVITY, LEAST_RARITY, LEAST_SPREAD, WORDS, fuse
+from scrubjay.read.fuse import (
+    BRIEF,
+    FEW_TERMS,
+    LEAST_BREVITY,
+    LEAST_RARITY,
+    LEAST_RARITY_ALONE,
+    LEAST_SPREAD,
+    ONE_WORD,
+    WORDS,
+    fuse,
+)
 
 A, B, C, D, E = (UUID(int=number) for number in range(1, 6))
 
@@ -76,6 +86,57 @@ def test_words_decide_between_what_is_close_alike_however_small_the_store():
     assert order({"meaning": ranking(a=0.42, b=0.41, c=0.40), "words": ranking(c=0.5)})[0] == C
 
 
+def alone(matches: list[Match]) -> list[Match]:
+    """The same, known to stand in no session."""
+    return [match._replace(alone=True) for match in matches]
+
+
+def words_z(meaning: list[Match], **words: float) -> dict[UUID, float]:
+    """How far each memory stands out by its words."""
+    fused = fuse({"meaning": meaning, "words": ranking(**words)})
+    return {one.id: one.signals["words_z"] for one in fused if "words_z" in one.signals}
+
+
+def near_and_nearer(*, together: int = 0) -> list[Match]:
+    """Of forty, A is the closest in meaning and B comes next; so many of the others are turns of sessions."""
+    others = [Match(UUID(int=100 + place), 0.10, alone=place >= together) for place in range(38)]
+    return [*alone(ranking(a=0.35, b=0.27)), *others]
+
+
+def test_one_word_in_common_does_not_beat_what_is_close_among_facts_and_two_do():
+    talk = [match._replace(alone=False) for match in near_and_nearer()]
+    assert order({"meaning": talk, "words": ranking(b=4.0)})[0] == B, "a turn of talk may need the one word"
+    assert order({"meaning": near_and_nearer(), "words": ranking(b=4.0)})[0] == A
+    assert order({"meaning": near_and_nearer(), "words": ranking(b=8.0)})[0] == B
+
+
+def test_facts_are_heard_as_facts_when_fewer_turns_stand_between_them():
+    assert order({"meaning": near_and_nearer(together=19), "words": ranking(b=4.0)})[0] == A
+    assert order({"meaning": near_and_nearer(together=20), "words": ranking(b=4.0)})[0] == B
+
+
+def test_one_word_is_enough_when_the_question_names_a_number():
+    rankings = {"meaning": near_and_nearer(), "words": ranking(b=4.0)}
+    assert [order(rankings, numbered=numbered)[0] for numbered in (False, True)] == [A, B]
+
+
+def test_twice_as_many_words_are_heard_more_than_twice_as_well_and_no_order_changes():
+    one, two = words_z(near_and_nearer(), a=ONE_WORD / 2)[A], words_z(near_and_nearer(), a=ONE_WORD)[A]
+    assert two > 2.5 * one > 0
+    stands = words_z(near_and_nearer(), a=9.0, b=ONE_WORD, c=5.9, d=2.0, e=1.9)
+    assert sorted(stands, key=stands.__getitem__, reverse=True) == [A, B, C, D, E]
+
+
+def test_one_word_counts_as_before_in_a_full_ranking_and_by_words_alone():
+    words = ranking(a=4.0, b=2.0)
+    for rankings in {"meaning": near_and_nearer(), "words": words}, {"words": words}:
+        scores = {one.id: one.signals.get("words_z", 0.0) for one in fuse(rankings, depth=2)}
+        halved = {name: [match._replace(score=match.score / 2) for match in words] for name in ("words",)}
+        assert scores[A] > scores[B]
+        again = {one.id: one.signals.get("words_z", 0.0) for one in fuse({**rankings, **halved}, depth=2)}
+        assert again == pytest.approx(scores), "only what stands out counts"
+
+
 def test_words_alone_stand_out_as_far_in_a_small_store_as_in_a_large_one():
     few, many = fuse({"words": ranking(a=0.5, b=0.1)}), fuse({"words": ranking(a=50.0, b=10.0)})
     assert [one.relevance for one in few] == pytest.approx([one.relevance for one in many])
@@ -85,6 +146,8 @@ def test_the_page_about_ranking_says_from_when_on_scores_are_told_apart(pytestco
     page = (pytestconfig.rootpath / "docs" / "explanation" / "ranking.md").read_text(encoding="utf-8")
     assert f"Cosines that deviate by less than {LEAST_SPREAD} are taken as nearly equal" in page
     assert f"BM25 scores that deviate by less than {LEAST_RARITY} " in page
+    assert f"a score below {ONE_WORD:.0f} counts by its square" in page
+    assert f"the line is at {LEAST_RARITY_ALONE:.0f}" in page
 
 
 def test_the_words_of_a_long_question_count_less():

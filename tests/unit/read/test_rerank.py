@@ -195,7 +195,7 @@ def test_a_memory_with_nothing_beside_it_scores_about_half():
 def test_why_says_what_mattered():
     memory = a_memory("Indentation: tabs, never spaces", importance=0.9, uses=20)
     why = ranked(pair(memory, 2.0, meaning=0.71, words=4.2), question=ask("indent with tabs?"))[0].why
-    assert why == "close in meaning (0.71) · words: tabs · important · often recalled"
+    assert why == "close in meaning (0.71) · words: tabs · important · recalled before"
 
 
 @pytest.mark.parametrize("cosine", [0.004, 0.0, -0.001, -0.3])
@@ -205,6 +205,20 @@ def test_why_says_nothing_of_a_meaning_that_is_not_close(cosine):
     assert ranked(pair(a_memory("Lunch at noon"), 2.0, meaning=cosine))[0].why == "nothing nearer is left"
     beside = ranked(pair(turn(1), 4.0, meaning=0.8), pair(turn(2), 0.5, meaning=cosine))
     assert beside[1].why == "beside other matches"
+
+
+def test_why_calls_close_only_what_is_closer_than_most():
+    [near] = ranked(pair(a_memory(), meaning=0.41, meaning_z=0.2))
+    [far] = ranked(pair(a_memory(), meaning=0.11, meaning_z=-0.3))
+    assert (near.why, far.why) == ("close in meaning (0.41)", "less close in meaning (0.11)")
+
+
+def test_why_says_that_an_assistant_stands_back():
+    answer = turn(1, data={"role": "assistant"})
+    [asked_for] = ranked(pair(answer, meaning=0.7), question=ask("what did you recommend?"))
+    [other] = ranked(pair(answer, meaning=0.7), question=ask("which host do I use?"))
+    assert asked_for.why == "close in meaning (0.70)"
+    assert other.why == "close in meaning (0.70) · stands back: said by an assistant"
 
 
 def test_why_speaks_of_neighbours():

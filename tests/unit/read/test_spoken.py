@@ -4,7 +4,7 @@ import pytest
 
 from scrubjay.read.fuse import Candidate
 from scrubjay.read.sessions import by_assistant, sessions_of
-from scrubjay.read.spoken import FEWEST, FEWEST_OF_A_SIDE, LONGEST, between_people, lectures
+from scrubjay.read.spoken import FEWEST, FEWEST_OF_A_SIDE, LONGEST, between_people, lectures, turns_by_role
 from scrubjay.testing.values import a_memory, a_scope
 
 CHAT = ("I went to Lisbon with my sister!", "Wow, did you like it?")
@@ -140,3 +140,23 @@ def test_a_message_outside_of_any_session_is_talk_of_its_own():
 def test_a_fact_in_a_session_ends_the_talk_there():
     fact = a_memory("Anna went to Lisbon", kind="fact", position=99, scope=a_scope(session="s1"))
     assert {session.between_people for session in placed(*said(*CHAT), fact)} == {False}
+
+
+def test_notes_are_turns_of_a_chat_where_an_assistant_speaks_with_somebody():
+    chat = [*said("Where am I?", author="user", many=1), *said("assistant: In Ghent", many=1)]
+    aside = said("Checked the map", many=1)
+    assert turns_by_role([*chat, *aside]) == {memory.id for memory in chat}
+    elsewhere = said("Where am I?", author="user", session="s2", many=1)
+    assert turns_by_role([*chat, *elsewhere]) == {memory.id for memory in chat}
+    assert turns_by_role(chat[:1]) == frozenset(), "a user alone lays something down"
+    assert turns_by_role(chat[1:]) == frozenset(), "an agent of that name takes notes"
+
+
+def test_other_kinds_and_what_stands_in_no_session_are_no_notes_of_a_chat():
+    chat = [*said("Where am I?", author="user", many=1), *said("assistant: In Ghent", many=1)]
+    others = [
+        a_memory("user: I like Ghent"),
+        *said("user: Ghent", kind="fact", many=1),
+        *said("user: Ghent", kind="message", many=1),
+    ]
+    assert turns_by_role([*chat, *others]) == {memory.id for memory in chat}

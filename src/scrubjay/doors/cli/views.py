@@ -20,8 +20,31 @@ KIND: Final = "bold"
 KEY: Final = "yellow"
 BACKGROUND: Final = "dim"
 
-_FOUND_BY: Final = ("meaning", "title", "words", "reranker")
+_FOUND_BY: Final = {"meaning": "cosine", "title": "cosine", "words": "BM25", "reranker": "its own scale"}
+"""What can find a memory, and what its number is."""
+
+_ADDED: Final = {
+    "relevance": "the searches, each with its weight",
+    "neighbours": "lent by the turns next to it",
+    "session": "lent by the best turns of its session",
+    "passage": "words of the question, in it and around it",
+    "told": "how much it tells; a brief turn loses",
+    "speaker": "said by the one who is asked about",
+    "time": "near a time that the question names",
+    "standing": "a rule or a wish of the user",
+    "namesake": "how alike the titles are",
+    "role": "an assistant's words, or tests and examples, stand back",
+    "importance": "its importance, less the usual 0.5",
+    "recency": "how new it is",
+    "use": "how often it was found before",
+    "reread": "what the reranker adds",
+}
+"""What each part of the total is."""
+
 _BAR: Final = 20
+_SEEN: Final = 0.005
+"""What rounds to less than a hundredth is not spoken of."""
+
 _LONGEST: Final = 400
 """Characters of a memory that a list shows; `scrubjay get` shows all of them."""
 
@@ -75,26 +98,46 @@ def hit(found: Hit, place: int) -> RenderableType:
         grid.add_row("", "", Text(f"stale: {found.warning}", style="yellow"))
     grid.add_row("", "", heading(found.memory))
     if found.signals:
-        grid.add_row("", "", explained(found.signals))
+        grid.add_row("", "", explained(found.signals, found.score))
     return grid
 
 
-def explained(signals: Mapping[str, float]) -> RenderableType:
-    """The numbers behind a score: how each search found it, then what was added up."""
+def explained(signals: Mapping[str, float], score: float | None = None) -> RenderableType:
+    """The numbers behind a score: how each search found it, then what was added up, and what that is."""
     grid = Table.grid(padding=(0, 2))
     for justify in ("left", "left", "right", "left"):
         grid.add_column(justify=justify)
-    for name in _FOUND_BY:
+    for name, scale in _FOUND_BY.items():
         if name in signals:
-            ahead = signals.get(f"{name}_z", 0.0)
-            stands = "counted with the meaning" if name == "title" else f"{ahead:+.1f} deviations from the others"
-            said = f"rank {signals[f'{name}_rank']:.0f}, {stands}"
-            grid.add_row(f"by {name}", _bar(ahead / 4), f"{signals[name]:.2g}", Text(said, style=BACKGROUND))
+            said = Text(f"{scale}, {_stands(name, signals)}", style=BACKGROUND)
+            grid.add_row(f"by {name}", _bar(signals.get(f"{name}_z", 0.0) / 4), f"{signals[name]:.2f}", said)
     for name in (*PARTS, "reread"):
         if value := signals.get(name, 0.0):
-            grid.add_row(name, _bar(value / 4), f"{value:+.2f}", "")
-    grid.add_row(Text("total", style="bold"), "", Text(f"{signals.get('total', 0.0):+.2f}", style="bold"), "")
+            about = _ADDED[name] + (_without_words(signals) if name == "relevance" else "")
+            grid.add_row(name, _bar(value / 4), f"{value:+.2f}", Text(about, style=BACKGROUND))
+    means = "" if score is None else f"a score of {score:.2f}, which orders these answers and is no probability"
+    total = Text(f"{signals.get('total', 0.0):+.2f}", style="bold")
+    grid.add_row(Text("total", style="bold"), "", total, Text(means, style=BACKGROUND))
     return Padding(grid, (0, 0, 0, 2))
+
+
+def _without_words(signals: Mapping[str, float]) -> str:
+    """What a memory loses that has none of the words which others have; empty when there is nothing to say."""
+    if "words" in signals or "clause" in signals or "meaning_z" not in signals:
+        return ""
+    lost = signals.get("relevance", 0.0) - signals["meaning_weight"] * signals["meaning_z"]
+    return f"; {lost:+.2f} for none of the words" if lost <= -_SEEN else ""
+
+
+def _stands(name: str, signals: Mapping[str, float]) -> str:
+    """Where a search has it among the others, and how much that counts."""
+    rank = f"rank {signals[f'{name}_rank']:.0f}, " if f"{name}_rank" in signals else ""
+    if name == "title":
+        return f"{rank}counted with the meaning"
+    if f"{name}_z" not in signals:
+        return f"{rank}compared later"
+    weight = f", weight {signals[f'{name}_weight']:.2g}" if f"{name}_weight" in signals else ""
+    return f"{rank}{signals[f'{name}_z']:+.1f} deviations from the others{weight}"
 
 
 def _bar(share: float) -> Text:
@@ -176,6 +219,8 @@ def receipt(given: ForgetReceipt) -> RenderableType:
         left = ", ".join(f"{name} {count}" for name, count in given.remaining.items()) or "not counted"
         clean = not any(given.remaining.values())
         lines.append(Text(f"left in the stores: {left}", style="green" if clean else "bold red"))
+        if given.remaining.get("vectors"):
+            lines.append(Text("the vector engine is away: they go as soon as it is back"))
     return Group(*lines)
 
 
