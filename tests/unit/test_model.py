@@ -147,6 +147,9 @@ def test_the_least_trusted_decides():
         ({"data": {"a": {"like": 1}}}, "comparisons"),
         ({"data": {"a": {"exists": "yes"}}}, "comparisons"),
         ({"data": {"a": [{}]}}, "data filter a"),
+        ({"data": {f"a{number}": 1 for number in range(101)}}, "101 conditions: use at most 100"),
+        ({"data": {"a": list(range(501))}}, "501 values: use at most 500"),
+        ({"data": {"a": {"in": list(range(500))}, "b": 1}}, "502 values: use at most 500"),
     ],
 )
 def test_a_filter_refuses_what_is_wrong(wrong, message):

@@ -23,6 +23,7 @@ from scrubjay.memories.frameworks.checkpoints import Checkpoints, Loaded, Saved,
 from scrubjay.memories.frameworks.values import Typed
 from scrubjay.model import Where
 from scrubjay.model.checks import shown
+from scrubjay.model.query import MOST_VALUES
 from scrubjay.service import Scrubjay
 from scrubjay.sync import SyncScrubjay
 
@@ -219,8 +220,9 @@ class ScrubjaySaver(BaseCheckpointSaver[int]):
         await self._checkpoints.write(spot, told)
 
     async def _delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        if run_ids:
-            await self._checkpoints.remove(await self._checkpoints.find(runs=[str(one) for one in run_ids]))
+        for start in range(0, len(run_ids), MOST_VALUES):
+            runs = [str(one) for one in run_ids[start : start + MOST_VALUES]]
+            await self._checkpoints.remove(await self._checkpoints.find(runs=runs))
 
     async def _prune(self, thread_ids: Sequence[str], strategy: str) -> None:
         if strategy not in _STRATEGIES:

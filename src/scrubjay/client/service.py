@@ -29,7 +29,7 @@ _FORGET: Final = Route(method="POST", path="/memory/forget")
 _HISTORY: Final = Route(method="GET", path="/memory/{id}/history")
 _HISTORY_OF_KEY: Final = Route(method="GET", path="/memory/history")
 _EXPORT: Final = Route(method="GET", path="/memory/export")
-_IMPORT: Final = Route(method="POST", path="/memory/import", query=PLACE_NAMES)
+_IMPORT: Final = Route(method="POST", path="/memory/import", query=(*PLACE_NAMES, "mend"))
 
 
 class RemoteScrubjay(Remote):
@@ -115,10 +115,16 @@ class RemoteScrubjay(Remote):
 
     @like(Scrubjay.import_lines, _IMPORT)
     async def import_lines(
-        self, lines: Lines, *, progress: Callable[[int], None] | None = None, **where: Unpack[Where]
+        self,
+        lines: Lines,
+        *,
+        mend: bool = False,
+        progress: Callable[[int], None] | None = None,
+        **where: Unpack[Where],
     ) -> tuple[int, int]:
         """The lines are sent as they are read here."""
-        answer = await self._send_lines(_IMPORT, lines, where)
+        asked: dict[str, Any] = {**where, "mend": True} if mend else {**where}
+        answer = await self._send_lines(_IMPORT, lines, asked)
         new, known = answer["new"], answer["known"]
         if progress is not None:
             progress(new + known)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from scrubjay.client.connection import Connection, Request
 from scrubjay.client.values import read, written
 from scrubjay.errors import InvalidInput, ScrubjayError, Unsupported
-from scrubjay.model import DEFAULT_TENANT, PLACE_NAMES, Where
+from scrubjay.model import DEFAULT_TENANT, PLACE_NAMES
 from scrubjay.model.checks import Json, check_several, check_storable, shown
 from scrubjay.write.lines import Lines
 
@@ -95,7 +95,7 @@ class Remote:
     async def _ask(self, route: Route, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 -- whatever JSON it answers
         return await self._connection.ask(route.request(given))
 
-    async def _send_lines(self, route: Route, lines: Lines, where: Where) -> Any:  # noqa: ANN401 -- whatever JSON it answers
+    async def _send_lines(self, route: Route, lines: Lines, where: Mapping[str, Any]) -> Any:  # noqa: ANN401 -- whatever JSON it answers
         """Send lines as they come, to a route that reads them so."""
         if not isinstance(lines, AsyncIterable):
             check_several("lines", lines)

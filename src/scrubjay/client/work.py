@@ -34,5 +34,6 @@ class RemoteVectors(Remote, memory="vectors"):
 class RemoteEncryption(Remote, memory="encryption"):
     """Encryption at rest, which is looked after where the server runs."""
 
-    status = elsewhere(Encryption.status, f"run `scrubjay doctor` {THERE}")
+    status = elsewhere(Encryption.status, f"run `scrubjay keys status` {THERE}")
     rotate = elsewhere(Encryption.rotate, f"run `scrubjay keys rotate` {THERE}")
+    destroy = elsewhere(Encryption.destroy, f"run `scrubjay keys destroy` {THERE}")

@@ -216,7 +216,10 @@ class ForgetReceipt:
     """Whether it is gone for good, or only closed."""
     at: datetime
     remaining: Mapping[str, int] = field(default_factory=dict, hash=False)
-    """After a purge: how many traces each store still holds, counted again. All zero, or something is wrong."""
+    """After a purge: how many traces each store still holds, counted again.
+
+    All zero, but for `vectors` while the engine is away: those go as soon as it is back.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -247,7 +247,7 @@ class Memory:
         What is closed here stays closed. How it is kept and how often it was used here stays as well.
         """
         knows_more = elsewhere.superseded_at is not None or (self.valid_to is None and elsewhere.valid_to is not None)
-        if self.superseded_at is not None or not knows_more or not self._is_one_with(elsewhere):
+        if self.superseded_at is not None or not knows_more or not self.is_one_with(elsewhere):
             return None
         return replace(
             self,
@@ -258,7 +258,7 @@ class Memory:
             generation=None,
         )
 
-    def _is_one_with(self, other: "Memory") -> bool:
+    def is_one_with(self, other: "Memory") -> bool:
         """Whether both are one memory, wherever each was read. What it says is not asked: one may be encrypted."""
         return (self.id, self.scope, self.kind, self.key, self.created_at, self.valid_from) == (
             other.id,

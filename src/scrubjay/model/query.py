@@ -26,6 +26,11 @@ Reach: TypeAlias = Literal["sees", "holds"]
 Order: TypeAlias = Literal["newest", "oldest"]
 
 MOST_HITS: Final = 1_000
+MOST_CONDITIONS: Final = 100
+MOST_VALUES: Final = 500
+"""Of a filter by `data`, and the values that they compare with, of all together. Each makes a question longer, and what
+is longer than SQLite can read would be taken for an outage."""
+
 COMPARISONS: Final = ("gt", "gte", "lt", "lte", "ne", "in", "exists")
 
 
@@ -77,6 +82,8 @@ class Filter:
         check_moment("until", self.until)
         check_order("since", self.since, "until", self.until)
         check_fraction("least_importance", self.least_importance)
+        if self.data:
+            _check_size(self.data)
         for path, wanted in self.data.items():
             _check_condition(path, wanted)
 
@@ -194,6 +201,21 @@ def _compares(value: Json, name: str, bound: Json) -> bool:
     if isinstance(value, str) and isinstance(bound, str):
         return {"gt": value > bound, "gte": value >= bound, "lt": value < bound, "lte": value <= bound}[name]
     return False
+
+
+def _check_size(data: Mapping[str, Json]) -> None:
+    if len(data) > MOST_CONDITIONS:
+        raise InvalidInput(f"data filter has {len(data):,} conditions: use at most {MOST_CONDITIONS}")
+    values = sum(_values(wanted) for wanted in data.values())
+    if values > MOST_VALUES:
+        raise InvalidInput(f"data filter has {values:,} values: use at most {MOST_VALUES}, and ask several times")
+
+
+def _values(wanted: Json) -> int:
+    """How many values a condition compares with."""
+    among = wanted.get("in") if isinstance(wanted, dict) else wanted
+    others = len(wanted) if isinstance(wanted, dict) else 0
+    return others + (len(among) if isinstance(among, list) else 1)
 
 
 def _check_condition(path: str, wanted: Json) -> None:

@@ -20,7 +20,8 @@ HERE = {
     *("start", "close", "health", "workspace.record_completion", "workspace.capture", "workspace.flush"),
     *("for_tenant", "for_caller", "narrowed", "check", "examine", "reindex", "rollback", "sweep", "work.run"),
     *("workspace.watch", "access.authenticate", "access.wants_keys", "access.spend"),
-    *("vectors.status", "vectors.rebuild", "vectors.mirror", "encryption.status", "encryption.rotate"),
+    *("vectors.status", "vectors.rebuild", "vectors.mirror"),
+    *("encryption.status", "encryption.rotate", "encryption.destroy"),
 }
 """What a client does by itself, or leaves to whoever runs the server. All others are asked of a route."""
 

@@ -264,3 +264,31 @@ def test_whoever_asks_is_told_who_they_are(client, key):
         "agents": [],
     }
     assert noticed(lambda: client.get("/v1/whoami")).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://elsewhere.example", "null", "http://localhost.elsewhere.example", "http://["]
+)
+def test_without_a_key_no_foreign_page_makes_a_browser_write(client, origin):
+    """What has no body needs no permission: a browser sends it, and only keeps the answer from the page."""
+    refused = client.post("/v1/consolidate", headers={"origin": origin})
+    assert (refused.status_code, origin in refused.json()["detail"]) == (403, True)
+    assert client.get("/v1/memory", headers={"origin": origin}).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["http://localhost:3000", "http://127.0.0.1"])
+def test_a_page_of_this_machine_may_write_without_a_key(client, origin):
+    assert client.post("/v1/memory", json={"content": "Hello"}, headers={"origin": origin}).status_code == 201
+
+
+def test_a_key_may_come_from_any_page(client, key):
+    sent = {**bearing(key()), "origin": "https://elsewhere.example"}
+    assert client.post("/v1/memory", json={"content": "Hello"}, headers=sent).status_code == 201
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/v1/memory", "/v1/memory/nothing-here", "/no-such-route"])
+def test_every_answer_tells_a_browser_to_load_and_frame_nothing(client, path):
+    answer = client.get(path)
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+    assert answer.headers["x-content-type-options"] == "nosniff"

@@ -13,7 +13,8 @@ from scrubjay.settings import read_settings
 OF_THE_INSTALLATION = {
     *("start", "close", "for_tenant", "for_caller", "narrowed", "scoped", "filtered"),
     *("check", "examine", "reindex", "rollback", "sweep", "vectors.status", "vectors.rebuild", "vectors.mirror"),
-    *("work.run", "access.authenticate", "access.wants_keys", "access.spend", "encryption.status", "encryption.rotate"),
+    *("work.run", "access.authenticate", "access.wants_keys", "access.spend"),
+    *("encryption.status", "encryption.rotate", "encryption.destroy"),
 }
 """What whoever runs it does on the machine itself, and what the door uses by itself."""
 

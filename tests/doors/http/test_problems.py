@@ -5,7 +5,7 @@ import re
 import httpx
 import pytest
 
-from scrubjay.doors.http.problems import Problem
+from scrubjay.doors.http.problems import MOST_FAULTS, Problem
 from scrubjay.settings import Settings
 
 MOST_BYTES = Settings.model_fields["request_bytes"].default
@@ -92,17 +92,40 @@ def test_a_field_is_named_as_it_was_written_and_once(client):
     wrong = {"as_of": {"known_at": "nope", "valid_at": 7}, "limit": "many"}
     found = problem_of(client.post("/v1/memory/recall", json={"query": "x", **wrong}))
     assert sorted(fault.field for fault in found.errors) == ["as_of.known_at", "as_of.valid_at", "limit"]
-    found = problem_of(client.post("/v1/working/messages", json={"session": "s", "messages": ["Hello", 7, {"x": 1}]}))
-    assert [fault.message for fault in found.errors] == [
-        "messages.1 is 7: use text, or a JSON object",
-        "messages.2.x is not known here: remove it, or check its spelling",
-    ]
+    for messages, says in (
+        (["Hello", 7], "messages.1 is 7: use text, or a JSON object"),
+        (["Hello", {"x": 1}], "messages.1.x is not known here: remove it, or check its spelling"),
+    ):
+        found = problem_of(client.post("/v1/working/messages", json={"session": "s", "messages": messages}))
+        assert [fault.message for fault in found.errors] == [says]
 
 
 def test_every_fault_is_listed(client):
     answer = client.post("/v1/memory", json={"importance": "high", "usr": "y"})
     found = problem_of(answer)
     assert [fault.field for fault in found.errors] == ["content", "importance", "usr"]
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "says"),
+    [
+        ("/v1/memory", [{}] * 200_000, "0.content is missing: give it"),
+        ("/v1/memory/recall", {"kinds": [1] * 200_000}, "kinds.0 is 1: use text"),
+        ("/v1/memory/recall", dict.fromkeys(map(str, range(200_000)), 1), "an object has 200,000 names"),
+        ("/v1/working/messages", {"session": "s", "messages": [7] * 200_000}, "messages.0 is 7: use text"),
+    ],
+    ids=["objects", "texts", "names", "either"],
+)
+def test_very_many_faults_are_not_all_told(client, path, body, says):
+    """Nobody else is answered while faults are written down, and each takes a kilobyte."""
+    [fault] = problem_of(client.post(path, json=body)).errors
+    assert says in fault.message
+
+
+def test_of_many_faults_the_first_are_told(client):
+    found = problem_of(client.post("/v1/memory/recall", json=dict.fromkeys((f"x{number}" for number in range(900)), 1)))
+    assert len(found.errors) == MOST_FAULTS
+    assert found.detail.endswith("; 800 more were found: mend these first")
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from mcp import Client
 from mcp.shared.exceptions import MCPError
 
 from scrubjay.doors.here import project_of
+from scrubjay.doors.mcp.faults import MOST_FAULTS
 from scrubjay.doors.mcp.greeting import INSTRUCTIONS
 from scrubjay.doors.mcp.place import defaults_of
 from scrubjay.doors.mcp.server import Door, described, server_of
@@ -185,6 +186,12 @@ async def test_a_server_elsewhere_reads_no_files(tmp_path):
 async def test_what_is_wrong_is_said_with_its_remedy(tmp_path, tool, arguments, said):
     async with serving(tmp_path) as (client, _):
         assert said in await refusal(client, tool, **arguments)
+
+
+async def test_of_very_many_faults_the_first_are_told(tmp_path):
+    async with serving(tmp_path) as (client, _):
+        said = await refusal(client, "recall", query="x", kinds=[7] * 1_000)
+    assert said.count("use text") == MOST_FAULTS
 
 
 async def test_a_store_that_is_away_is_said_too(tmp_path):

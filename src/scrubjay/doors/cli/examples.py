@@ -95,6 +95,7 @@ EXAMPLES: Final = {
     "keys revoke": "keys revoke KEY",
     "keys rotate": "keys rotate KEY --grace 60",
     "keys status": "keys status",
+    "keys destroy": "keys destroy",
     "keys generate": "keys generate --file master.key",
     "vectors status": "vectors status",
     "vectors rebuild": "vectors rebuild",

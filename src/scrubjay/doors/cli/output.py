@@ -5,7 +5,7 @@ What memories say is never taken for markup, and control characters in it never 
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _PICTURES: Final = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
 _CONTROLS: Final = {**_PICTURES, 0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
 """Control characters, and what is shown for them: an escape sequence in a memory must not steer the terminal."""
+
+_SHOWN: Final = 100
+"""Items between two updates of a progress bar."""
 
 
 def output() -> Console:
@@ -132,6 +135,14 @@ class Steps:
     def done(self, done: int) -> None:
         """So many are done."""
         self._bar.update(self._task, completed=done)
+
+    def each(self, items: Iterable[str], *, then: str) -> Iterator[str]:
+        """These, counted as they are taken; what comes after all were is done under another name, from the start."""
+        for count, item in enumerate(items, 1):
+            yield item
+            if count % _SHOWN == 0:
+                self._bar.update(self._task, completed=count)
+        self._bar.update(self._task, completed=0, description=then)
 
     def done_of(self, done: int, total: int) -> None:
         """So many are done, of so many in all."""

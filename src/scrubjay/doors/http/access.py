@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from ipaddress import ip_address, ip_network
 from typing import Annotated, Final, TypeAlias, cast
+from urllib.parse import urlsplit
 
 import structlog
 from fastapi import Depends, Request
@@ -96,6 +97,11 @@ class Doorkeeper:
             refused = problem(kind="MisdirectedRequest", status=421, detail=detail, path=path)
             await refused(scope, receive, send)
             return
+        # And what has no body can be sent to any name without asking: a browser says which page did it.
+        if key is None and scope["method"] not in _SAFE and not is_ours(headers):
+            detail = f"the origin is {headers['origin'][:80]!r}: without a key, only pages of this machine may write"
+            await problem(kind="Forbidden", status=403, detail=detail, path=path)(scope, receive, send)
+            return
         if path in OPEN:
             await self._app(scope, receive, send)
             return
@@ -156,6 +162,18 @@ def _name(headers: Headers) -> str:
     """The host that was asked for, without its port."""
     host = headers.get("host", "")
     return host.partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+
+
+def is_ours(headers: Headers) -> bool:
+    """Whether it comes from no page, as what programs send does, or from one of this server or this machine."""
+    origin = headers.get("origin")
+    if origin is None:
+        return True
+    try:
+        parts = urlsplit(origin)
+        return bool(parts.hostname) and (parts.netloc == headers.get("host") or is_loopback(parts.hostname or ""))
+    except ValueError:
+        return False
 
 
 def _is_person(scope: Scope) -> bool:

@@ -4,6 +4,7 @@ import asyncio
 from typing import Final
 
 import structlog
+from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -19,6 +20,15 @@ HEAVY: Final = 10
 
 _DIGITS: Final = 18
 """Of a length that may be true: no server hands on a request with more."""
+
+IN_BROWSERS: Final = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+    "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+}
+"""What every answer tells a browser: it loads nothing from elsewhere, and no other page may show it in a frame, where a
+click that was meant for something else would send a form. The pages' own scripts and styles stand in them."""
 
 STREAMED: Final = 1024 * 1024 * 1024
 """Bytes of a body that is read line by line, and never held as a whole."""
@@ -59,14 +69,14 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request, answering = Request(scope), False
+        request, answering, told = Request(scope), False, _safe_in_browsers(send)
 
         async def noted(message: Message) -> None:
             nonlocal answering
             if not answering:
                 answering = True
                 allowance.answering()
-            await send(message)
+            await told(message)
 
         try:
             async with asyncio.timeout(self._seconds) as deadline:
@@ -77,11 +87,11 @@ class Guard:
             if answering or not scope["app"].state.leaving.is_set():
                 raise
             log.warning("request was cut short: the service stops", method=request.method, path=request.url.path)
-            await problem_of(_cut_short(request), request.url.path)(scope, receive, send)
+            await problem_of(_cut_short(request), request.url.path)(scope, receive, told)
         except Exception as error:
             if isinstance(error, TimeoutError) and deadline.expired() and not answering:
                 log.warning("request took too long", method=request.method, path=request.url.path)
-                await problem_of(TookTooLong(), request.url.path)(scope, receive, send)
+                await problem_of(TookTooLong(), request.url.path)(scope, receive, told)
                 return
             log.exception("request failed", method=request.method, path=request.url.path)
             if answering:
@@ -92,7 +102,18 @@ class Guard:
                 detail="something went wrong inside Scrubjay: the server's log has the details. Please report it",
                 path=request.url.path,
             )
-            await failure(scope, receive, send)
+            await failure(scope, receive, told)
+
+
+def _safe_in_browsers(send: Send) -> Send:
+    """The same, with what every answer tells a browser."""
+
+    async def told(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(IN_BROWSERS)
+        await send(message)
+
+    return told
 
 
 def _cut_short(request: Request) -> Unavailable:

@@ -21,6 +21,9 @@ MEDIA_TYPE = "application/problem+json"
 _FIELD_SHOWN = 80
 """Characters of a field's path that a message shows; `data` may be nested deeply."""
 
+MOST_FAULTS: Final = 100
+"""Of one request that are told. A small body can hold thousands, and everybody else would wait for the last of them."""
+
 
 class Fault(BaseModel):
     """One thing that is wrong with a request."""
@@ -119,11 +122,12 @@ async def _from_scrubjay(request: Request, error: Exception) -> ProblemResponse:
 
 async def _from_validation(request: Request, error: Exception) -> ProblemResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101 -- what it is registered for
-    faults = _faults(error)
+    faults, more = _faults(error), len(error.errors()) - MOST_FAULTS
+    told = [fault.message for fault in faults] + ([f"{more:,} more were found: mend these first"] if more > 0 else [])
     return problem(
         kind="InvalidInput",
         status=InvalidInput.status,
-        detail="; ".join(fault.message for fault in faults),
+        detail="; ".join(told),
         path=request.url.path,
         errors=faults,
     )
@@ -150,7 +154,7 @@ async def _from_http(request: Request, error: Exception) -> ProblemResponse:
 def _faults(error: RequestValidationError) -> list[Fault]:
     """What is wrong, each field once: of what can be written in several ways, pydantic tells of every one of them."""
     found: dict[str, list[Mapping[str, Any]]] = {}
-    for one in error.errors():
+    for one in error.errors()[:MOST_FAULTS]:
         found.setdefault(_field(one, error.body), []).append(one)
     # Whatever is wrong inside a value was written in that way; the other ways say only that it was not in theirs.
     inner = [field for field in found if not any(other.startswith(f"{field}.") for other in found)]

@@ -35,20 +35,21 @@ async def lines_of(request: Request) -> AsyncIterator[str]:
     # A web page can make a browser send text here unasked, but not this.
     if declared != NDJSON:
         raise InvalidInput(f"the body is not declared as lines of JSON: send Content-Type: {NDJSON}")
-    begun: list[bytes] = []  # The pieces of a line that has not ended yet: joined once, however many they are.
+    begun = bytearray()  # A line that has not ended yet, in however many pieces it comes.
     try:
         async for chunk in request.stream():
             *whole, rest = chunk.split(b"\n")
             for line in whole:
-                yield _decoded(b"".join((*begun, line)))
-                begun = []
-            begun.append(rest)
-            if sum(map(len, begun)) > LONGEST_LINE:
+                begun += line
+                yield _decoded(bytes(begun))
+                begun.clear()
+            begun += rest
+            if len(begun) > LONGEST_LINE:
                 raise InvalidInput(f"a line is longer than {LONGEST_LINE:,} bytes: no memory is, so split it")
     except ClientDisconnect as error:
         raise InvalidInput("the body broke off: send it again, what was stored already is known") from error
-    if any(begun):
-        yield _decoded(b"".join(begun))
+    if begun:
+        yield _decoded(bytes(begun))
 
 
 def _decoded(line: bytes) -> str:

@@ -9,6 +9,9 @@ from scrubjay.model.remedies import wanted
 _FIELD_SHOWN: Final = 80
 """Characters of a field's path that a message shows; `data` may be nested deeply."""
 
+MOST_FAULTS: Final = 100
+"""Of one call that are told: a model reads the answer, and a long list can have thousands."""
+
 
 def fault(error: Mapping[str, Any]) -> str:
     """One finding of pydantic as a sentence."""

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from scrubjay import __version__
 from scrubjay.doors.mcp import greeting, offered
-from scrubjay.doors.mcp.faults import fault
+from scrubjay.doors.mcp.faults import MOST_FAULTS, fault
 from scrubjay.doors.mcp.place import named
 from scrubjay.doors.mcp.schemas import schema_of
 from scrubjay.doors.mcp.tools import TOOLS, Caller, Tool
@@ -60,7 +60,7 @@ class Door:
             caller = await self._caller(context, where, writes=not tool.reads)
             answer = await tool.run(caller, told)
         except ValidationError as error:
-            return _refused("; ".join(map(fault, error.errors())))
+            return _refused("; ".join(map(fault, error.errors()[:MOST_FAULTS])))
         except ScrubjayError as error:
             return _refused(str(error))
         return types.CallToolResult(

@@ -5,7 +5,6 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final
-from urllib.parse import urlsplit
 
 import uvicorn
 from fastapi import FastAPI
@@ -15,8 +14,7 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from scrubjay.doors.http import is_loopback
-from scrubjay.doors.http.access import Needs
+from scrubjay.doors.http.access import Needs, is_ours
 from scrubjay.doors.http.entrance import add_entrance
 from scrubjay.doors.http.logs import log_as_json
 from scrubjay.doors.http.opening import Opening
@@ -74,20 +72,13 @@ class SameOrigin:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through, or answer it here."""
         headers = Headers(scope=scope)
-        origin = headers.get("origin")
-        if origin is not None and not _is_ours(origin, headers.get("host", "")):
-            detail = f"the origin is {origin[:80]!r}: only pages of this server and of this machine are served"
+        if not is_ours(headers):
+            detail = (
+                f"the origin is {headers['origin'][:80]!r}: only pages of this server and of this machine are served"
+            )
             await problem(kind="Forbidden", status=403, detail=detail, path=scope["path"])(scope, receive, send)
             return
         await self._app(scope, receive, send)
-
-
-def _is_ours(origin: str, host: str) -> bool:
-    try:
-        parts = urlsplit(origin)
-        return bool(parts.hostname) and (parts.netloc == host or is_loopback(parts.hostname or ""))
-    except ValueError:
-        return False
 
 
 async def _nothing() -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from scrubjay.model import AsOf, Filter, Json, Memory, Reach, Scope
 from scrubjay.model.memory import QUIET_KINDS
+from scrubjay.model.query import MOST_VALUES
 from scrubjay.ports import Records
 from scrubjay.testing.values import DAY, HOUR, NOW, a_memory, a_scope, replace_by_key, told
 
@@ -102,6 +103,68 @@ CONDITIONS: Final[list[dict[str, Json]]] = [
 ]
 
 
+ODD: Final[dict[str, dict[str, Json]]] = {
+    "one": {"n": 1},
+    "one as a fraction": {"n": 1.0},
+    "true": {"n": True},
+    "zero below zero": {"n": -0.0},
+    "a long fraction": {"n": 0.1 + 0.2},
+    "the largest of 64 bits": {"n": 2**63 - 1},
+    "more than 64 bits": {"n": 2**63},
+    "huge": {"n": 10**40},
+    "as small": {"n": -(10**40)},
+    "tiny": {"n": 5e-324},
+    "nothing in it": {"n": {"m": None}},
+    "an empty object": {"n": {}},
+    "a list of lists": {"n": [[1], [], {"m": 1}]},
+    "an empty name": {"": 1, "n": {"": {"m": 1}}},
+    "a name with a dot": {"n.m": 1},
+    "names of other alphabets": {"имя": {"名": "x"}, "n": {"m": "имя"}},
+    "a text like a number": {"n": "10"},
+    "a text like JSON": {"n": '{"m": 1}'},
+    "quotes": {"n": 'it\'s "so" \\', 'a"b': 1},
+    "lines": {"n": "one\ntwo\ttabs"},
+    "the last letter": {"n": "\U0010ffff"},
+    "no letter": {"n": ""},
+}
+
+ODDLY: Final[list[dict[str, Json]]] = [
+    {"n": 1},
+    {"n": 1.0},
+    {"n": 0},
+    {"n": 0.0},
+    {"n": True},
+    {"n": 0.1 + 0.2},
+    {"n": 0.3},
+    {"n": 2**63 - 1},
+    {"n": {"gt": 2**62}},
+    {"n": {"gt": 1e30}},
+    {"n": {"lt": -(2**63)}},
+    {"n": {"gt": 0, "lt": 1e-300}},
+    {"n": {"gte": "", "lt": "a"}},
+    {"n": {"gt": "z"}},
+    {"n": ""},
+    {"n": "\U0010ffff"},
+    {"n": '{"m": 1}'},
+    {"n": 'it\'s "so" \\'},
+    {"n": "one\ntwo\ttabs"},
+    {"n": {"ne": "10"}},
+    {"n": {"ne": 10}},
+    {"n": {"in": [1, True, "", "10"]}},
+    {"n": {"in": [1, 1.0, 1]}},
+    {"n": {"gte": 1, "ne": 1}},
+    {"n": {"exists": True, "ne": True}},
+    {"n.m": 1},
+    {"n.m": None},
+    {"n.m": {"exists": True}},
+    {"n.m": {"ne": "имя"}},
+    {"имя.名": "x"},
+    {"имя.名": {"gte": "a"}},
+    {"имя": {"exists": True}},
+    {"n": {"exists": True}, "n.m": {"exists": False}},
+]
+
+
 async def answers(store: Records, filter: Filter, candidates: list[Memory]) -> list[str]:
     """What the filter finds, checked against its definition and over every way of asking."""
     found = await store.find(filter, now=NOW, limit=1_000, order="oldest")
@@ -178,6 +241,11 @@ class FilteringSuite:
     async def test_data(self, store: Records, condition: dict[str, Json]) -> None:
         stored = await told(store, *(a_memory(name, data=data) for name, data in DATA.items()))
         await answers(store, Filter(scope=a_scope(), data=condition), stored)
+
+    async def test_as_many_values_as_there_may_be(self, store: Records) -> None:
+        stored = await told(store, *(a_memory(name, data=data) for name, data in DATA.items()))
+        longest: list[Json] = ["alpha", *(f"v{number}" for number in range(MOST_VALUES - 1))]
+        assert await answers(store, Filter(scope=a_scope(), data={"n": longest}), stored) == ["lower"]
 
     async def test_data_tells_truth_from_numbers_and_text_from_both(self, store: Records) -> None:
         stored = await told(store, *(a_memory(name, data=data) for name, data in DATA.items()))

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from uuid import uuid5
 
 import pytest
 
@@ -34,6 +35,13 @@ class Listening:
         """Decide, and note what was known."""
         self.known[draft.content] = known
         return replace_by_key(draft, known)
+
+
+def leave_the_past(draft: Memory, known: Known) -> Decision:
+    """Store the draft. What has its key held until then."""
+    closes = tuple(old.closed(draft.created_at, because="replaced", by=draft.id) for old in known.same_key)
+    left = [replace(old, id=uuid5(old.id, str(draft.id)), valid_to=draft.valid_from) for old in known.same_key]
+    return Decision(outcome="stored", memory=draft, closes=closes, opens=(draft, *left))
 
 
 def keep_longer(draft: Memory, known: Known) -> Decision:
@@ -291,6 +299,16 @@ class WritingSuite:
         assert [memory.position for memory in first + more] == list(range(start, start + 5))
         assert other.position == start
         assert await store.get(TALK, [memory.id for memory in more]) == more
+
+    async def test_what_is_left_of_one_of_the_same_batch_stands_in_its_place(self, store: Records) -> None:
+        moments = (NOW - 2 * HOUR, NOW - HOUR)
+        drafts = [a_memory(f"Since {at}", key="k", scope=TALK, valid_from=at) for at in moments]
+        remembered = await store.write([*drafts, a_memory(kind="message", scope=TALK)], leave_the_past)
+        first, second, last = (one.memory for one in remembered)
+        [left] = [one for one in await all_rows(store, TALK) if one.valid_to is not None]
+        assert left.position == first.position
+        assert first.position is not None
+        assert [second.position, last.position] == [first.position + 1, first.position + 2], "it leaves no gap"
 
     async def test_each_scope_of_a_session_counts_for_itself(self, store: Records) -> None:
         [annas] = await told(store, a_memory(scope=TALK))

@@ -13,10 +13,13 @@ from pydantic import (
     ConfigDict,
     Discriminator,
     Field,
+    GetCoreSchemaHandler,
     JsonValue,
     Strict,
     Tag,
+    model_validator,
 )
+from pydantic_core import CoreSchema
 
 from scrubjay import model
 from scrubjay.errors import InvalidInput
@@ -42,10 +45,26 @@ Seconds: TypeAlias = Annotated[
 
 Data: TypeAlias = dict[str, JsonValue]
 
+MOST_NAMES: Final = 1_000
+"""Names in one object. No object takes as many, and of those that are not known each would be a fault of its own."""
+
 
 def shaped(example: dict[str, Any]) -> ConfigDict:
     """A body that refuses names it does not know, and an example of it."""
     return ConfigDict(extra="forbid", json_schema_extra={"examples": [example]})
+
+
+def _end_early(schema: object) -> None:
+    """Let every list end at its first item that is wrong: one of millions took gigabytes to tell of all of them."""
+    match schema:
+        case dict():
+            if schema.get("type") == "list":
+                schema["fail_fast"] = True
+            for part in schema.values():
+                _end_early(part)
+        case list() | tuple():
+            for part in schema:
+                _end_early(part)
 
 
 class Body(BaseModel):
@@ -55,6 +74,19 @@ class Body(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_names(cls, given: object) -> object:
+        if isinstance(given, dict) and len(given) > MOST_NAMES:
+            raise InvalidInput(f"an object has {len(given):,} names: there are {len(cls.model_fields)}, see /docs")
+        return given
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401 -- pydantic's own signature
+        schema = handler(source)
+        _end_early(schema)
+        return schema
 
     def keywords(self) -> dict[str, Any]:
         """What was given, as the keywords of the verb; what was left out is the verb's to decide."""
@@ -192,13 +224,22 @@ class Forgetting(Place):
 One = TypeVar("One", bound=Body)
 
 
+class _EndingEarly:
+    """Marks a list that is no field of a body. Pydantic's own mark cannot stand in a union."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401 -- pydantic's own signature
+        schema = handler(source)
+        _end_early(schema)
+        return schema
+
+
 def _one_or_many(value: object) -> str:
     return "many" if isinstance(value, list) else "one"
 
 
 def one_or_many(kind: type[One]) -> Any:  # noqa: ANN401 -- a type, as `typing` writes it
     """The type of a body that is one thing, or a list of them."""
-    one, many = Annotated[kind, Tag("one")], Annotated[list[kind], Tag("many")]  # type: ignore[valid-type]  # known when it runs
+    one, many = Annotated[kind, Tag("one")], Annotated[list[kind], _EndingEarly(), Tag("many")]  # type: ignore[valid-type]  # known when it runs
     return Annotated[one | many, Discriminator(_one_or_many)]
 
 

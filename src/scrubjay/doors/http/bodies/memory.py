@@ -113,6 +113,14 @@ class Export(Counted):
     history: bool = Field(default=True, description="Also what is no longer believed or no longer holds.")
 
 
+class Import(Place):
+    """Into which place, and what to do with what contradicts something."""
+
+    mend: bool = Field(
+        default=False, description="Let what was told later take the place of what it contradicts, instead of a 409."
+    )
+
+
 class Around(Place):
     """How much of what was said beside it."""
 
@@ -159,7 +167,7 @@ class Rules(Body):
     most_memories: int | None = Field(default=None, description="Of one place: a user's project with its sessions.")
     most_bytes: int | None = Field(default=None, description="The same, for the bytes that its texts take.")
     namespaces: dict[str, Annotated[FadingRule, AfterValidator(lambda given: Fading(**given.keywords()))]] = Field(
-        default={}, description="How the records of agents fade, by the name of the namespace."
+        default={}, max_length=1_000, description="How the records of agents fade, by the name of the namespace."
     )
 
 

@@ -8,7 +8,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field, TypeAdapter
 
 from scrubjay.doors.http.access import HeavyJay, HeavyWriteJay, Jay, is_still_admitted
-from scrubjay.doors.http.bodies.memory import Export
+from scrubjay.doors.http.bodies.memory import Export, Import
 from scrubjay.doors.http.bodies.work import Missed, Resumed
 from scrubjay.doors.http.problems import RESPONSES
 from scrubjay.doors.http.routes.parameters import Where, read_as_text
@@ -39,12 +39,13 @@ class Imported(BaseModel):
 
 
 @memories.post("/import", "import_lines", summary="Import memories", answers=Imported, openapi_extra=_LINES_IN)
-async def import_memories(jay: HeavyWriteJay, request: Request, place: Where) -> object:
-    """Store what an export gave, exactly, as lines of JSON that are read as they arrive. Safe to repeat.
+@read_as_text
+async def import_memories(jay: HeavyWriteJay, request: Request, how: Annotated[Import, Query()]) -> object:
+    """Store what an export gave, exactly, as lines of JSON. Safe to repeat.
 
-    A faulty line stops the import and is named; what came before it may be stored already.
+    All of them are read and checked before the first is stored: a line that is refused is named, and nothing changes.
     """
-    new, known = await jay.import_lines(lines_of(request), **place.keywords())
+    new, known = await jay.import_lines(lines_of(request), **how.keywords())
     return Imported(new=new, known=known)
 
 

@@ -11,10 +11,11 @@ from uuid import UUID
 
 from scrubjay.core import Core
 from scrubjay.errors import InvalidInput
-from scrubjay.model import Filter, Memory, Mode, Query, Scope
+from scrubjay.model import Filter, Json, Memory, Mode, Query, Scope
 from scrubjay.model.checks import shown
 from scrubjay.model.citations import CODE_KIND
 from scrubjay.model.code import COMMIT_KIND, FILE_KIND, RelevantFile, RelevantFiles
+from scrubjay.model.query import MOST_VALUES
 from scrubjay.model.tasks import TASK_KIND
 from scrubjay.model.words import STOP_WORDS, words_of
 from scrubjay.model.workspace import COMPLETION_KIND
@@ -209,9 +210,10 @@ class _Looker:
             return None
         known = {path for name in ("text", "outline", "meaning") for path in self._evidence.signals.get(name, ())}
         unsure = sorted(suggested - known)
-        if unsure:
-            wanted = Filter(scope=self._scope, kinds=(FILE_KIND,), data={"path": list(unsure)})
-            known |= {_path(memory) for memory in await records.find(wanted, now=now, limit=len(unsure))}
+        for start in range(0, len(unsure), MOST_VALUES):
+            some: list[Json] = [*unsure[start : start + MOST_VALUES]]
+            wanted = Filter(scope=self._scope, kinds=(FILE_KIND,), data={"path": some})
+            known |= {_path(memory) for memory in await records.find(wanted, now=now, limit=len(some))}
         return known
 
     async def _matched(self, terms: Sequence[str], kind: str, limit: int) -> list[tuple[Memory, float]]:
