@@ -302,11 +302,17 @@ class Core:
         return export_lines(self.filtered(given, "holds"), records=self.parts.stores.records, now=self.parts.clock())
 
     async def import_lines(
-        self, lines: Lines, *, progress: Callable[[int], None] | None = None, **where: Unpack[Where]
+        self,
+        lines: Lines,
+        *,
+        mend: bool = False,
+        progress: Callable[[int], None] | None = None,
+        **where: Unpack[Where],
     ) -> tuple[int, int]:
         """Store what `export` gave, exactly; return how many were new and how many were known. Safe to repeat.
 
-        What is believed here and was closed there since is closed, too. Raises Conflict for a key that both replaced.
+        What is believed here and was closed there since is closed, too. Raises Conflict for a key that both replaced,
+        before anything is stored; with `mend`, what was told later takes the place of the other.
         """
         return await import_lines(
             lines,
@@ -317,6 +323,7 @@ class Core:
             events=self.parts.events,
             clock=self.parts.clock,
             progress=progress,
+            mend=mend,
         )
 
     def subscribe(self, name: str, handler: Handler, **where: Unpack[Where]) -> Callable[[], None]:

@@ -138,6 +138,13 @@ class DataKeysContract:
         assert await keys.of("acme") == [self.key(master="two", wrapped=b"anew"), self.key(number=2, master="two")]
         assert await keys.wrapped_otherwise("two", limit=9) == [self.key("evil")]
 
+    async def test_a_key_is_deleted_and_the_others_stay(self, keys):
+        await keys.add([self.key(number=number) for number in range(4)] + [self.key("evil")])
+        assert await keys.remove("acme", [1, 2, 9]) == 2
+        assert await keys.remove("acme", [1]) == 0
+        assert [key.number for key in await keys.of("acme")] == [0, 3]
+        assert await keys.of("evil") == [self.key("evil")]
+
 
 class TestMemoryDataKeys(DataKeysContract):
     @pytest.fixture

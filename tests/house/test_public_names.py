@@ -35,6 +35,7 @@ PUBLIC = [
     "Cycle",
     "CycleDiff",
     "DataKey",
+    "Destroyed",
     "EmbedderUnavailable",
     "EncryptionStatus",
     "Episode",

@@ -10,7 +10,7 @@ OF_THE_INSTALLATION = {
     *("narrowed", "for_caller", "access.authenticate", "access.wants_keys", "access.spend"),
     *("work.status", "work.restore_archive", "work.run"),
     *("vectors.status", "vectors.rebuild", "vectors.mirror"),
-    *("encryption.status", "encryption.rotate"),
+    *("encryption.status", "encryption.rotate", "encryption.destroy"),
 }
 """Verbs of whoever runs it all: they take no scope, and speak of counts and of health."""
 

@@ -9,6 +9,8 @@ from uuid import uuid5
 import pytest
 
 from scrubjay.errors import InvalidInput, NotFound, StoreDamaged
+from scrubjay.jobs.work import orders_of
+from scrubjay.jobs.worker import PURGED, Worker
 from scrubjay.model import Scope, Trust, new_id
 from scrubjay.model.portable import to_json
 from scrubjay.model.work import STEPS, Policy
@@ -300,6 +302,20 @@ async def test_a_purge_reaches_the_archive(archived):
     assert file.episodes == 3
     assert b"tabs over spaces" not in gzip.decompress(file.file.read_bytes())
     assert await jay.work.restore_archive(file.file) == 3
+
+
+async def test_a_worker_looks_into_the_archive_soon_after_a_purge(archived, clock):
+    jay = archived
+    worker = Worker(orders_of(jay), without="index")
+    await worker.turn()
+    [told] = [one for one in await jay.list(kinds=["message"], history=True) if one.position == 0]
+    await jay.forget(told.id, purge=True)
+    clock.advance(PURGED)
+    assert "archive" in {one.step for one in await worker.turn()}
+    [file] = await jay.work.archives()
+    assert b"tabs over spaces" not in gzip.decompress(file.file.read_bytes())
+    clock.advance(PURGED)
+    assert "archive" not in {one.step for one in await worker.turn()}
 
 
 async def test_a_damaged_archive_is_refused(archived):

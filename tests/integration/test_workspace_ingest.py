@@ -289,6 +289,23 @@ async def test_a_lost_working_tree_leaves_citations_unchecked(jay, tree, tmp_pat
     assert {one.state for one in found} == {None}
 
 
+async def test_a_task_that_touched_very_many_files_is_in_nobodys_way(jay, tree):
+    tree(**{"src/odd.py": "x = 1\n"})
+    await jay.workspace.ingest(tree.root)
+    files = [f"src/made/{number}.py" for number in range(1_200)]
+    await jay.tasks.store_execution(
+        "T-1",
+        "moved everything",
+        True,
+        task_description="move the tax rate",
+        files=[*files, "src/odd.py"],
+        project="shop",
+    )
+    found = [one.path for one in await jay.workspace.relevant_files("move the tax rate", project="shop")]
+    assert "src/odd.py" in found
+    assert not set(found) & set(files)
+
+
 async def test_relevant_files_come_from_words_names_paths_and_the_past(jay, tree):
     tree(
         **{

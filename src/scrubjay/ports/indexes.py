@@ -34,6 +34,14 @@ class Keeping:
     """Whether marks were doubted, and not all of those memories have been looked at since."""
 
 
+class Leftover(NamedTuple):
+    """A memory that was purged, whose vectors may still be somewhere."""
+
+    id: UUID
+    at: datetime
+    """When it was purged."""
+
+
 class Generations(Protocol):
     """Which embedding models have vectors. At most one generation is active, also among concurrent processes."""
 
@@ -66,6 +74,18 @@ class Generations(Protocol):
 
     async def filled(self) -> None:
         """Note that every memory whose mark was doubted has been looked at."""
+
+    async def leave(self, ids: Sequence[UUID], *, at: datetime, due: datetime) -> None:
+        """Note that these are purged at one moment, and that their vectors have to be removed at another. Durable.
+
+        Of one that is noted already, the second moment is changed.
+        """
+
+    async def leftovers(self, *, now: datetime, limit: int) -> list[Leftover]:
+        """Return those whose vectors have to be removed by now, those that are due for longest first."""
+
+    async def cleared(self, ids: Sequence[UUID]) -> None:
+        """Note that nothing is left of these."""
 
 
 class Match(NamedTuple):

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final, NamedTuple, Protocol, TypeAlias
 from uuid import UUID
 
-from scrubjay.errors import Conflict
+from scrubjay.errors import Conflict, IdTaken
 from scrubjay.model import Filter, Memory, Order, Outcome, Remembered, Scope
 
 
@@ -80,6 +80,11 @@ def rival(given: Memory, same_key: Iterable[Memory], same_words: Memory | None) 
     return overlapping or (same_words if given.valid_to is None else None)
 
 
+def id_taken(id: UUID) -> IdTaken:
+    """What to raise when an id is another tenant's. Whose it is, and what it names, is not told."""
+    return IdTaken(f"id {id} cannot be used here: it names another memory already. Use another id")
+
+
 def contradiction(stored: Memory, given: Memory) -> Conflict:
     """What to raise when two memories cannot both be believed: they have one key, or say the same, in one place."""
     return contradictions([(stored, given)])
@@ -127,7 +132,14 @@ class Records(Protocol):
         But where the stored one is believed and the row, of the same memory, is closed or has ended, the stored one is
         closed as the row says (`Memory.closed_as`), before any row is opened. Of two rows with one id, the first
         counts. Raises Conflict (`contradictions`) when a row contradicts what is believed then (`rival`), and names all
-        that do: its `rivals`.
+        that do: its `rivals`. Raises IdTaken when an id is stored for another tenant.
+        """
+
+    async def bearing(self, memories: Sequence[Memory]) -> list[Memory]:
+        """Return what is believed that bears on these, each once: in their scopes, with their keys or their words.
+
+        With the same words only what is open-ended, or has no key and the same end. Those of these that are stored
+        may be among it.
         """
 
     async def get(self, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
@@ -147,7 +159,7 @@ class Records(Protocol):
     def scan(self, filter: Filter, *, now: datetime, batch: int = 500) -> AsyncIterator[list[Memory]]:
         """Stream every matching memory, oldest first, a batch at a time, without holding a transaction in between."""
 
-    async def among(self, filter: Filter, *, now: datetime, limit: int) -> list[UUID] | None:
+    async def among(self, filter: Filter, *, now: datetime, limit: int) -> Sequence[UUID] | None:
         """Return the ids of all matching memories, newest first, or None when there are more than the limit."""
 
     async def one_of_each(

@@ -1,0 +1,38 @@
+"""Random lives of a store, in which every quick way is taken by a few rows: what is found is what is true.
+
+A life that fails says its seed and all that happened; docs/howto/run-the-tests.md says how to live it again, or more.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from random_life import Life
+
+SEED = int(os.environ.get("SCRUBJAY_TEST_SEED", "0"))
+LIVES = int(os.environ.get("SCRUBJAY_TEST_LIVES", "3"))
+STEPS = int(os.environ.get("SCRUBJAY_TEST_STEPS", "24"))
+WRITER = Path(__file__).with_name("life_writer.py")
+
+
+@pytest.fixture(scope="session")
+def writer():
+    """A process that forks others, which are killed."""
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, str(WRITER)], **pipes) as writer:
+        yield writer
+        writer.stdin.close()
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + LIVES))
+async def test_what_is_found_is_what_is_true(seed, tmp_path, monkeypatch):
+    async with Life(seed, tmp_path, monkeypatch.setattr) as life:
+        await life.live(STEPS)
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + (LIVES + 1) // 2))
+async def test_so_it_is_when_writers_are_killed(seed, tmp_path, monkeypatch, writer):
+    async with Life(seed, tmp_path, monkeypatch.setattr, writer=writer) as life:
+        await life.live(STEPS)
