@@ -27,6 +27,7 @@ from scrubjay.model import (
 from scrubjay.model.access import Caller
 from scrubjay.model.checks import check_flag, check_fraction, check_handler, check_several, check_whole, in_utc
 from scrubjay.model.context import SHAPE_KEY, SHAPE_KIND, ContextShape, Form, Section, shape_from
+from scrubjay.model.memory import STATE_KINDS
 from scrubjay.model.query import check_listed
 from scrubjay.parts import Parts
 from scrubjay.ports import Handler, Trees
@@ -324,6 +325,7 @@ class Core:
             clock=self.parts.clock,
             progress=progress,
             mend=mend,
+            refused=STATE_KINDS if self.caller.key is not None else (),
         )
 
     def subscribe(self, name: str, handler: Handler, **where: Unpack[Where]) -> Callable[[], None]:

@@ -31,6 +31,26 @@ async def test_an_agent_that_is_exported_and_imported_goes_on_elsewhere(jay, new
     assert (await elsewhere.agents.end_cycle("builder", **HOME)).index == 2
 
 
+async def test_a_step_that_others_take_while_one_resumes_is_seen_whole_or_not_at_all(jay, setup, monkeypatch):
+    await an_agent(jay)
+    await jay.agents.begin_cycle("builder", **HOME)
+    other, scans = await setup.open(), []
+    scan = jay.parts.stores.records.scan
+
+    async def interrupted(filter, **given):
+        scans.append(filter.kinds)
+        if len(scans) == 2:
+            await other.agents.propose("builder", "read", **HOME)
+            await other.agents.result("builder", **HOME)
+        async for batch in scan(filter, **given):
+            yield batch
+
+    monkeypatch.setattr(jay.parts.stores.records, "scan", interrupted, raising=False)
+    there = await jay.agents.resume("builder", **HOME)
+    assert len(scans) >= 2
+    assert there.next_step == len(there.steps) + 1
+
+
 async def test_what_only_says_where_an_agent_is_has_no_vectors(jay):
     await an_agent(jay)
     await a_cycle(jay, 1)

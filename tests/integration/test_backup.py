@@ -4,6 +4,8 @@ import asyncio
 import gzip
 import json
 import sqlite3
+import threading
+import time
 from collections import Counter
 from contextlib import closing
 from hashlib import sha256
@@ -14,6 +16,7 @@ import pytest
 from test_move import alike, contents, path_of
 from whole_store import blocking, filled, told_by
 
+from scrubjay.backends.sql.carry import SqlPortable
 from scrubjay.backends.vectors.pgvector import PgVectors
 from scrubjay.errors import Conflict, InvalidInput, StoreUnavailable, Unsupported
 from scrubjay.settings import read_settings
@@ -161,6 +164,26 @@ async def test_a_backup_is_one_moment_while_others_write(new_setup, file, kind):
     restored = await new.open(embedder=ToyEmbedder(version="2"))
     await restored.reindex()
     assert await restored.check() == []
+
+
+async def test_a_backup_that_is_cancelled_closes_nothing_that_is_read(sqlite):
+    begun, ended = threading.Event(), []
+
+    def slowly(connection):
+        begun.set()
+        time.sleep(0.1)
+        ended.append(connection.exec_driver_sql("SELECT count(*) FROM memories").scalar())
+
+    async def carried():
+        async with SqlPortable(sqlite).still() as still:
+            await still._read(slowly)
+
+    carrying = asyncio.create_task(carried())
+    assert await asyncio.to_thread(begun.wait, 60)
+    carrying.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await carrying
+    assert ended == [0]
 
 
 async def test_a_purge_does_not_wait_for_a_backup(new_setup, file):

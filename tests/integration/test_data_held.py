@@ -4,6 +4,7 @@ import asyncio
 import json
 import random
 import sqlite3
+import time
 from dataclasses import replace
 
 import pytest
@@ -16,6 +17,7 @@ from scrubjay.backends.sql.records import SqlRecords
 from scrubjay.backends.sql.resealing import SqlResealed
 from scrubjay.backends.sql.texts import SqlTexts
 from scrubjay.model import AsOf, Filter, Scope
+from scrubjay.model.query import MOST_CONDITIONS
 from scrubjay.testing import NOW
 from scrubjay.testing.values import DAY, a_memory, all_rows, keep_all, replace_by_key, told
 
@@ -48,6 +50,13 @@ async def held(database, filter):
             found = await database.read(lambda connection: columns.narrowed(connection, filter))
             if is_held and columns.holds(filter):
                 return found
+            await asyncio.sleep(0.001)
+
+
+async def at_rest(columns):
+    """Wait until nobody reads."""
+    async with asyncio.timeout(20):
+        while columns.is_reading:  # noqa: ASYNC110 -- a thread reads it, and tells nobody
             await asyncio.sleep(0.001)
 
 
@@ -222,6 +231,71 @@ async def test_what_takes_too_much_room_is_let_go_of(database, monkeypatch):
     monkeypatch.setattr(columns_module, "MOST", 1)
     await held(database, Filter(scope=Scope(), data={"missing": 1}))
     assert list(columns._kept) == [("default", "missing")]
+
+
+async def test_what_is_too_large_is_not_read_to_its_end(database, monkeypatch):
+    records, columns = SqlRecords(database), columns_of(database)
+    await told(records, *(a_memory(f"Fact {n}", data={"long": f"{n} {'x' * 100}"}) for n in range(200)))
+    monkeypatch.setattr(columns_module, "LARGEST", 3_000)
+    read = []
+
+    def noted(*some, named=columns_module._named, **more):
+        read.append(some)
+        return named(*some, **more)
+
+    monkeypatch.setattr(columns_module, "_named", noted)
+    await records.count(Filter(scope=Scope(), data={"long": "x"}), now=NOW)
+    await at_rest(columns)
+    assert columns._kept["default", "long"].refused_until
+    assert 0 < len(read) < 10
+
+
+async def test_a_question_with_many_conditions_is_asked_of_few_columns(database):
+    records, columns = SqlRecords(database), columns_of(database)
+    every = {f"p{n}": 1 for n in range(MOST_CONDITIONS)}
+    await told(records, a_memory("All", data=every), a_memory("But one", data={**every, "p99": 2}))
+    begun = []
+
+    def noted(*some, begin=columns._aside.begin, **more):
+        begun.append(some)
+        begin(*some, **more)
+
+    columns._aside.begin = noted
+    for _ in range(20):
+        assert (await records.count(Filter(scope=Scope(), data=every), now=NOW)).current == 1
+        await at_rest(columns)
+    assert len(begun) == len(columns._kept) == columns_module.EACH
+    assert len((await held(database, Filter(scope=Scope(), data=every))).rest.data) == 92
+
+
+async def test_no_more_columns_are_read_at_once_than_may_be(database, monkeypatch):
+    records, columns = SqlRecords(database), columns_of(database)
+    await told(records, *(a_memory(f"Fact {n}", data={"n": n}) for n in range(50)))
+    most = 0
+
+    def slowly(*some, begin=columns._aside.begin, **more):
+        nonlocal most
+        time.sleep(0.02)
+        begin(*some, **more)
+        most = max(most, columns._aside.busy)
+
+    monkeypatch.setattr(columns._aside, "begin", slowly)
+    monkeypatch.setattr(columns_module, "PAUSE", 0.02)
+    await asyncio.gather(*(records.count(Filter(scope=Scope(), data={f"p{n}": 1}), now=NOW) for n in range(12)))
+    assert most == columns_module.READ_AT_ONCE
+    await at_rest(columns)
+
+
+async def test_a_column_that_had_to_go_is_not_read_to_its_end(database, monkeypatch):
+    records, columns = SqlRecords(database), columns_of(database)
+    await told(records, *(a_memory(f"Fact {n}", data={"n": n}) for n in range(50)))
+    for name, value in {"MOST": 1, "STRETCH": 1, "PAUSE": 1.0}.items():
+        monkeypatch.setattr(columns_module, name, value)
+    await records.count(Filter(scope=Scope(), data={"n": 1}), now=NOW)
+    monkeypatch.setattr(columns_module, "SMALL", 1_000)
+    columns._keep("default", "m")
+    await at_rest(columns)
+    assert list(columns._kept) == [("default", "m")]
 
 
 async def test_where_no_thread_is_to_be_had_the_file_answers(database, monkeypatch):

@@ -1,16 +1,21 @@
 """An import is whole or not at all: what is refused leaves the store as it was, on every set-up."""
 
+import asyncio
 import json
+import threading
+import time
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
+from patience import LONG
 from scrubjay.errors import Conflict, InvalidInput, StoreUnavailable
 from scrubjay.model import Filter, Scope
 from scrubjay.ports import Decision
 from scrubjay.testing import NOW
 from scrubjay.write import transfer
+from scrubjay.write.staging import Staging
 
 DAY = timedelta(days=1)
 
@@ -160,6 +165,27 @@ async def test_an_import_that_was_interrupted_ends_with_the_same_store_when_it_i
 # Another tenant of the same store
 
 
+@pytest.mark.parametrize("what", ["put", "index_marks", "arrange"])
+async def test_an_import_that_is_cancelled_closes_nothing_that_is_in_use(setup, new_setup, monkeypatch, what):
+    _, lines = await a_file(new_setup(setup.name))
+    jay = await setup.open()
+    work, begun, ended = getattr(Staging, what), threading.Event(), []
+
+    def slowly(self, *given):
+        begun.set()
+        time.sleep(0.1)
+        ended.append(work(self, *given))
+
+    monkeypatch.setattr(Staging, what, slowly)
+    importing = asyncio.create_task(jay.import_lines(lines))
+    assert await asyncio.to_thread(begun.wait, LONG)
+    importing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await importing
+    assert ended == [None]
+    assert await jay.list(user="anna") == []
+
+
 async def test_another_tenant_of_the_same_store_gets_all_of_it(setup):
     ours, lines = await a_file(setup)
     theirs = ours.for_tenant("acme")
@@ -186,6 +212,23 @@ async def test_another_tenant_of_the_same_store_gets_all_of_it(setup):
     assert summary.id in receipt.derived
     assert await exported(ours) == lines
     assert await ours.check() == []
+
+
+async def test_what_looks_like_the_id_of_a_memory_is_told_apart_like_everything_else(setup):
+    jay = await setup.open()
+    theirs = jay.for_tenant("acme")
+    orders = ["6f9619ff-8b86-4011-b42d-00cf4fc964ff", "6f9619ff-8b86-4011-b42d-00cf4fc964f0"]
+    await jay.remember("An order came in", data={"order": orders[0], "all": [orders[0]]}, user="anna")
+    header, line = await exported(jay)
+    other = changed(line, data={"order": orders[1], "all": [orders[0]]})
+    with pytest.raises(Conflict, match=r"line 2: id .* names something else here"):
+        await jay.import_lines([header, other])
+    with pytest.raises(Conflict, match=r"line 3: id .* names something else in line 2"):
+        await theirs.import_lines([header, line, other])
+    assert await theirs.import_lines([header, line]) == (1, 0)
+    assert await theirs.import_lines([header, line]) == (0, 1)
+    [copied] = await theirs.list(user="anna")
+    assert copied.data == {"order": orders[0], "all": [orders[0]]}
 
 
 async def test_what_another_tenant_got_stays_its_own_when_the_first_one_goes(setup):

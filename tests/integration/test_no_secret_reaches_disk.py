@@ -41,7 +41,7 @@ IDENTITIES = {"user", "project", "agent", "session", "workflow", "users", "proje
 
 NO_TEXT = {
     *("kind", "type", "level", "trust", "importance", "valid_from", "valid_to", "expires_at", "derived_from", "at"),
-    *("encrypt",),
+    *("encrypt", "mend"),
     *("insert_only", "purge", "everything", "progress", "limit", "mode", "least_similarity", "explain", "touch"),
     *("types", "kinds", "since", "until", "as_of", "least_importance", "history", "budget", "sections", "as_", "ttl"),
     *("success", "attempt", "duration", "tokens", "cost", "memory_type", "outcome", "receipt", "success_only"),

@@ -122,6 +122,45 @@ async def test_a_purge_that_is_cut_short_takes_no_vectors_of_what_stays(setup, m
     assert (await jay.forget(ids[0], user="anna", purge=True)).remaining["vectors"] == 0
 
 
+class Meanwhile:
+    """Does something else right before it purges."""
+
+    def __init__(self, purge, happens):
+        self._purge = purge
+        self._happens = happens
+
+    async def __call__(self, scope, ids):
+        await self._happens()
+        return await self._purge(scope, ids)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+async def test_who_drains_beside_a_purge_does_not_let_go_of_what_it_noted(setup, moody_engine, monkeypatch, times):
+    jay = await setup.open(vectors=moody_engine)
+    [vectors] = moody_engine.made
+    ids = await told(jay)
+    if times == 2:
+        lines = [line async for line in jay.export(user="anna")]
+        await jay.forget(ids[0], user="anna", purge=True)
+        await jay.import_lines(lines, user="anna")
+        await jay.parts.index.drain()
+        setup.clock.advance(ONCE_MORE)
+    records = jay.parts.stores.records
+
+    async def drained():
+        await jay.parts.index.drain()
+        vectors.down = True
+
+    with monkeypatch.context() as patch:
+        patch.setattr(records, "purge", Meanwhile(records.purge, drained))
+        await jay.forget(ids[0], user="anna", purge=True)
+    vectors.down = False
+    assert await traces(jay, ids[:1]) == 1, "the engine was away"
+    setup.clock.advance(ONCE_MORE)
+    await jay.parts.index.drain()
+    assert (await traces(jay, ids), await noted(jay)) == (len(ids) - 1, 0)
+
+
 async def test_after_a_purge_everything_noted_goes_within_minutes(setup):
     jay = await setup.open()
     ids = await told(jay)

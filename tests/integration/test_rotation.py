@@ -5,9 +5,12 @@ import gzip
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import psycopg
 import pytest
@@ -15,8 +18,10 @@ import redis
 
 from scrubjay.backends.encryption import rotation, vault
 from scrubjay.backends.encryption.masters import new_master
+from scrubjay.backends.encryption.records import EncryptedRecords
 from scrubjay.backends.sql import key_census
-from scrubjay.errors import Conflict, KeyMissing
+from scrubjay.errors import Conflict, InvalidInput, KeyMissing
+from scrubjay.jobs import leasing
 from scrubjay.model import Scope, new_id
 from scrubjay.model.access import Answer
 from scrubjay.model.work import Policy
@@ -53,6 +58,7 @@ def hasty(monkeypatch):
     """Nobody else writes in most of these tests, and so nobody has to be waited for."""
     monkeypatch.setattr(rotation, "FRESH_SECONDS", 0.0)
     monkeypatch.setattr(rotation, "ARRIVAL_SECONDS", 0.01)
+    monkeypatch.setattr(rotation, "SETTLED_SECONDS", 0.01)
 
 
 def memory(place, **given):
@@ -463,3 +469,94 @@ async def test_a_batch_told_again_as_secrets_is_known(place, monkeypatch):
         assert [one.outcome for one in again] == ["unchanged"] * 450 + ["stored"] * 50
         assert await jay.count(history=True) == 500
         assert (await jay.encryption.status()).plain == 0
+
+
+async def test_an_archive_that_lies_elsewhere_keeps_its_keys(place, tmp_path, monkeypatch):
+    monkeypatch.setattr(rotation, "UNUSED_FOR", timedelta(0))
+    async with memory(place) as jay:
+        await archived(jay, ["The linter is ruff."])
+        [archive] = await jay.work.archives()
+        await jay.encryption.rotate(data_keys=True)
+    # As on a machine that has the database and not the folder.
+    async with memory(place, archive=str(tmp_path / "elsewhere")) as jay:
+        done = await jay.encryption.rotate(rows=True)
+        assert not done.is_complete
+        assert f"{archive.file.name} of tenant default, which 1 records name" in "".join(done.unread)
+        assert archive.file.name in "".join((await jay.encryption.status()).unread)
+        assert not (await jay.for_tenant("other").encryption.status()).unread
+        with pytest.raises(Conflict, match=r"is not in the folder that SCRUBJAY_ARCHIVE names here"):
+            await jay.encryption.destroy()
+    async with memory(place) as jay:
+        assert (await jay.encryption.rotate(rows=True)).is_complete
+        assert (await jay.encryption.destroy()).keys == 1
+        assert await jay.work.restore_archive(archive.file) == 1
+
+
+@pytest.mark.parametrize("head", [b"scrubjay-sealed:1:zzzzzzzz", b"scrubjay-sealed:1:00000001 is how it begins"])
+async def test_a_file_that_only_begins_like_ciphertext_needs_no_key(place, head):
+    file = Blob(head + b" and goes on\n" * 50)
+    async with memory(place, encrypt="none") as jay:
+        await jay.remember("Under the geranium", encrypt=True)
+        await jay.parts.stores.blobs.keep(Scope(), new_id(), [file])
+        assert (await jay.encryption.rotate(data_keys=True, rows=True)).is_complete
+        assert [key.others for key in (await jay.encryption.status()).keys] == [{}, {}]
+        assert await jay.parts.stores.blobs.get(Scope(), [file.hash]) == {file.hash: file.content}
+        whole = Blob(b"scrubjay-sealed:1:00000001" + b"0" * 128 + b" without its ciphertext")
+        with pytest.raises(InvalidInput, match="looks like one that Scrubjay has encrypted"):
+            await jay.parts.stores.blobs.keep(Scope(), new_id(), [whole])
+
+
+async def test_a_machine_that_slept_seals_with_the_newest_key(place, monkeypatch):
+    async with memory(place) as asleep, memory(place) as awake:
+        await asleep.remember("Before", user="anna")
+        await awake.encryption.rotate(data_keys=True)
+        # Its monotonic clock stood still meanwhile.
+        slept, stood = time.time() + HOUR.total_seconds(), time.monotonic()
+        monkeypatch.setattr(vault, "time", SimpleNamespace(time=lambda: slept, monotonic=lambda: stood))
+        await asleep.remember("After", user="anna")
+        assert [key.rows for key in (await asleep.encryption.status()).keys] == [1, 1]
+
+
+async def test_what_is_stored_between_two_counts_keeps_its_key(place, monkeypatch):
+    monkeypatch.setattr(rotation, "UNUSED_FOR", timedelta(0))
+    async with memory(place) as late, memory(place) as jay:
+        await late.remember("Before", user="anna")
+        await jay.encryption.rotate(data_keys=True, rows=True)
+        sleep = asyncio.sleep
+
+        async def arriving(seconds):
+            if seconds == rotation.SETTLED_SECONDS:
+                ring = await late.parts.stores.records._vault.ring("default")
+                older = replace(ring, keys={number: key for number, key in ring.keys.items() if number < 2})
+                late.parts.stores.records._vault._held["default"].ring = older
+                await late.remember("Late", user="anna")
+            await sleep(seconds)
+
+        monkeypatch.setattr(rotation.asyncio, "sleep", arriving)
+        done = await jay.encryption.destroy()
+        assert (done.keys, done.needed) == (0, 1)
+        assert [one.content for one in await jay.list(user="anna", order="oldest")] == ["Before", "Late"]
+
+
+async def test_a_worker_that_stood_still_leaves_an_archive_as_it_was_sealed_since(place, monkeypatch):
+    async with memory(place) as jay:
+        await archived(jay, ["The linter is ruff.", "The formatter is ruff, too."])
+        [archive] = await jay.work.archives()
+        [first, _] = await jay.list(kinds=["message"], session="old", history=True)
+        await jay.forget(first.id, purge=True, session="old")
+        known = EncryptedRecords.missing
+
+        async def late(records, ids):
+            """Its lease lapses, and somebody else changes the keys, while it looks what was purged."""
+            run_sql(place, "DELETE FROM work_leases")
+            monkeypatch.setattr(leasing, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + 3_600))
+            monkeypatch.setattr(EncryptedRecords, "missing", known)
+            assert (await jay.encryption.rotate(data_keys=True, rows=True)).is_complete
+            return await known(records, ids)
+
+        monkeypatch.setattr(EncryptedRecords, "missing", late)
+        [step] = (await jay.consolidate(steps="archive")).steps
+        assert "another worker has taken over" in step.error
+        assert seals(gzip.decompress(archive.file.read_bytes()), 1) == 0
+        await jay.consolidate(steps="archive")
+        assert [one.episodes for one in await jay.work.archives()] == [1]

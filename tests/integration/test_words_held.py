@@ -372,7 +372,7 @@ async def two_of_which_one_fits(database, little_is_much, monkeypatch):
             await at_rest(kept)
 
     await ask("one")
-    monkeypatch.setattr(shelf, "MEMORY", kept._tenants["one"].book.size * 3 // 2)
+    monkeypatch.setattr(shelf, "MEMORY", kept._tenants["one"].size * 3 // 2)
     return kept, ask, read
 
 
@@ -415,7 +415,7 @@ async def test_how_large_a_book_was_long_ago_does_not_keep_it_out_for_ever(two_o
     await ask("two", 3)
     assert read == ["one", "two"]
     kept._tenants["two"].size *= 1_000  # Most of it was purged since.
-    monkeypatch.setattr(shelf, "MEMORY", kept._tenants["one"].book.size * 3)
+    monkeypatch.setattr(shelf, "MEMORY", kept._tenants["one"].size * 3)
     await ask("two", 3)
     assert read == ["one", "two"]
     kept._tenants["two"]._weighed_at -= readership.BELIEVED

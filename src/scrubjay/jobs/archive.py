@@ -19,6 +19,7 @@ from secrets import token_hex
 from typing import Final
 
 from scrubjay.errors import InvalidInput, StoreDamaged, StoreUnavailable
+from scrubjay.jobs.leasing import still_leased
 from scrubjay.jobs.orders import Orders, Tally
 from scrubjay.logs import logger
 from scrubjay.model import Memory, Scope
@@ -117,6 +118,8 @@ async def _cleaned(orders: Orders, tenant: str, folder: Path, tally: Tally) -> N
             continue
         gone = set(await orders.parts.stores.records.missing([memory.id for memory in memories]))
         if gone:
+            # Who comes late would put what he read in the place of what was sealed anew since.
+            await still_leased()
             kept = [memory for memory in memories if memory.id not in gone]
             await asyncio.to_thread(rewrite, file, kept)
             tally.add(purged=len(gone))

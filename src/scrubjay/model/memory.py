@@ -54,6 +54,11 @@ _ROLES: Final = {
 _LONGEST_ROLE: Final = max(map(len, _ROLES)) + 1
 """Signs of the longest of them, with its colon."""
 
+CHECKPOINT_KIND: Final = "checkpoint"
+WRITE_KIND: Final = "checkpoint_write"
+STATE_KINDS: Final = frozenset({CHECKPOINT_KIND, WRITE_KIND})
+"""States of a program, which it makes objects of again: whoever writes one says which. So nobody can just tell one."""
+
 EXPIRED: Final = "expired"
 ARCHIVED: Final = "archived"
 """Why consolidation closed a memory; after the second stands the file that holds what it said."""

@@ -15,6 +15,8 @@ MOST_BYTES = 64 * 1024 * 1024
 
 _SEAL: Final = b"scrubjay-sealed:1:"
 _HEAD: Final = re.compile(_SEAL + rb"([0-9a-f]{8})([0-9a-f]{64})([0-9a-f]{64})")
+HEAD_BYTES: Final = len(_SEAL) + 8 + 64 + 64
+"""What an encrypted content begins with, before the ciphertext."""
 _SEALING: Final = 1_024
 """More than what encryption adds."""
 
@@ -28,6 +30,12 @@ def hash_of(content: bytes) -> str:
 def sealed_blob(*, key: int, name: str, body: bytes) -> bytes:
     """An encrypted content: the number of its key, its name, a checksum, and the ciphertext."""
     return b"".join((_SEAL, f"{key:08x}{name}{sha256(body).hexdigest()}".encode(), body))
+
+
+def sealed_with(content: bytes) -> int | None:
+    """The number of the key that a content needs which begins as an encrypted one does; None for any other."""
+    head = _HEAD.match(content)
+    return None if head is None else int(head[1], 16)
 
 
 def sealed_parts(content: bytes) -> tuple[int, str, bytes] | None:

@@ -85,6 +85,9 @@ class Resealed(Protocol):
     async def files_by_key(self, tenant: str | None = None) -> dict[tuple[str, bool, int], int]:
         """Count files by tenant, whether an agent holds them, and the number of the data key; 0 for none."""
 
+    async def archives(self, tenant: str | None = None) -> dict[tuple[str, str], int]:
+        """Count the hollow rows by tenant and the name of the archive that has what they said."""
+
     async def rows(self, *, after: int, limit: int) -> list[tuple[int, Memory]]:
         """Return rows as they are stored, with their numbers, which grow, from behind a number."""
 

@@ -78,7 +78,8 @@ class Generations(Protocol):
     async def leave(self, ids: Sequence[UUID], *, at: datetime, due: datetime) -> None:
         """Note that these are purged at one moment, and that their vectors have to be removed at another. Durable.
 
-        Of one that is noted already, the second moment is changed.
+        Of one that is noted already, the second moment is changed, and the first if this one is later: it may have come
+        back, and be purged again.
         """
 
     async def leftovers(self, *, now: datetime, limit: int) -> list[Leftover]:

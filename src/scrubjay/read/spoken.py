@@ -108,13 +108,24 @@ def noted(found: Sequence[Memory]) -> frozenset[UUID]:
 
 
 def turns_by_role(found: Sequence[Memory]) -> frozenset[UUID]:
-    """Of the notes among these, the turns of a chat: a role is named, and an assistant speaks in the session."""
-    named = [memory for memory in found if memory.kind == DEFAULT_KIND and memory.may_be_turn and memory.role]
+    """Of the notes among these, the turns of a chat: roles are named, and an assistant and a user speak in the session.
+
+    Where people sign their notes, a role before a text is a heading.
+    """
+    notes = [memory for memory in found if memory.kind == DEFAULT_KIND and memory.may_be_turn]
+    signed = {memory.scope for memory in notes if memory.author is not None and memory.role is None}
+    named = [memory for memory in notes if memory.role and not (memory.scope in signed and _is_heading(memory))]
     if not named:
         return frozenset()
     only_noted = noted(found)
     chats = {memory.scope for memory in named if memory.role == "assistant" and memory.id not in only_noted}
+    chats &= {memory.scope for memory in named if memory.role == "user"}
     return frozenset(memory.id for memory in named if memory.scope in chats)
+
+
+def _is_heading(memory: Memory) -> bool:
+    """Whether its role stands in the text only."""
+    return memory.author is None and not isinstance(memory.data.get("role"), str)
 
 
 def speaks_of_oneself(content: str) -> bool:

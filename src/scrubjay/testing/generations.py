@@ -152,8 +152,10 @@ class KeepingSuite:
         assert await store.leftovers(now=NOW + DAY, limit=9) == [
             Leftover(second, NOW),
             Leftover(third, NOW + HOUR),
-            Leftover(first, NOW),
+            Leftover(first, NOW + DAY),
         ]
+        await store.leave([first], at=NOW, due=NOW + 2 * HOUR)
+        assert (await store.leftovers(now=NOW + DAY, limit=9))[-1] == Leftover(first, NOW + DAY)
         assert await store.leftovers(now=NOW + DAY, limit=1) == [Leftover(second, NOW)]
         await store.cleared([first, second, new_id()])
         assert await store.leftovers(now=NOW + DAY, limit=9) == [Leftover(third, NOW + HOUR)]

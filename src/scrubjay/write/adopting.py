@@ -93,10 +93,18 @@ def _renamed_in(value: Json, anew: Mapping[UUID, UUID]) -> Json:
     return str(anew.get(found, found)) if found is not None else value
 
 
-def without_ids(value: Json) -> Json:
-    """The same data without the ids of memories, which may be others elsewhere."""
-    if isinstance(value, dict):
-        return {name: without_ids(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [without_ids(one) for one in value]
-    return None if isinstance(value, str) and _id_of(value) is not None else value
+def are_alike(one: Json, other: Json, tenant: str) -> bool:
+    """Whether two say the same for a tenant, under whose ids a memory that one of them names may have another one."""
+    if one == other:
+        return True
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(are_alike(one[name], other[name], tenant) for name in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(are_alike(*pair, tenant) for pair in zip(one, other, strict=True))
+    if not isinstance(one, str) or not isinstance(other, str):
+        return False
+    first, second = _id_of(one), _id_of(other)
+    # Any other two ids are what they are: an order, or a request, which the owner of the data knows by it.
+    return (
+        first is not None and second is not None and (uuid5(first, tenant) == second or uuid5(second, tenant) == first)
+    )

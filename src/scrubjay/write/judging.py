@@ -3,7 +3,6 @@
 Asked before anything is written, of the whole file. What is closed by a line makes room, wherever that line stands.
 """
 
-import asyncio
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -45,17 +44,17 @@ async def judge(staging: Staging, records: Records, tenant: Scope, *, mend: bool
     Then put the lines in an order in which nothing is ever without a value that had one.
     """
     judging = _Judging(staging, records, tenant)
-    await asyncio.to_thread(staging.index_marks)
+    await staging.aside(staging.index_marks)
     if mend:
         numbers = [clash.line.number async for clash in judging.with_stored()]
-        numbers += await asyncio.to_thread(lambda: [*staging.overlapping(), *staging.repeated()])
+        numbers += await staging.aside(lambda: [*staging.overlapping(), *staging.repeated()])
         for number in numbers:
             await judging.mend(number)
     else:
-        clashes = [await anext(judging.with_stored(), None), await asyncio.to_thread(judging.in_file)]
+        clashes = [await anext(judging.with_stored(), None), await staging.aside(judging.in_file)]
         if found := [clash for clash in clashes if clash is not None]:
             raise min(found, key=lambda clash: clash.line.number).refusal()
-    await asyncio.to_thread(judging.arrange)
+    await staging.aside(judging.arrange)
 
 
 @dataclass

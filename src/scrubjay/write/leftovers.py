@@ -37,14 +37,15 @@ async def clear_due(stores: Stores, now: datetime) -> int:
     """Remove what had to wait, and once more what was purged a while ago; return of how many memories."""
     done = 0
     while due := await stores.generations.leftovers(now=now, limit=PAGE):
-        # A purge that was cut short has deleted nothing, and the memory keeps its vectors.
+        # A purge that was cut short has deleted nothing, and the memory keeps its vectors. One that is under way has
+        # deleted nothing yet: so what is noted of a memory that is there stays for as long as of one that is gone.
         gone = set(await stores.records.missing([one.id for one in due]))
         try:
             await stores.vectors.remove([one.id for one in due if one.id in gone])
         except Unavailable as error:
             log.warning("vectors of purged memories have to wait", memories=len(gone), error=str(error))
             break
-        is_over = {one.id for one in due if one.id not in gone or now - one.at >= ONCE_MORE}
+        is_over = {one.id for one in due if now - one.at >= ONCE_MORE}
         await stores.generations.cleared([one.id for one in due if one.id in is_over])
         for at in sorted({one.at for one in due if one.id not in is_over}):
             again = [one.id for one in due if one.at == at and one.id not in is_over]

@@ -12,6 +12,7 @@ from uuid import UUID
 from scrubjay.errors import EmbedderUnavailable, InvalidInput, ScrubjayError
 from scrubjay.model import Memory, Remembered, Scope, Trust, new_ids
 from scrubjay.model.access import Bounds
+from scrubjay.model.memory import STATE_KINDS
 from scrubjay.ports import Ahead, Clock, Decide, Decision, Events, Known, Redactor, Stores, stage
 from scrubjay.write.announce import stored
 from scrubjay.write.index import Index
@@ -194,6 +195,10 @@ class Writer:
     def _prepared(self, place: int | None, item: str | Telling, scope: Scope, new: UUID | None = None) -> Memory:
         try:
             draft = prepare(telling_of(item), scope, now=self._clock(), redactor=self._redactor, new=new)
+            if draft.kind in STATE_KINDS:
+                raise InvalidInput(
+                    f"kind is {draft.kind!r}, which only LangGraph's checkpointer keeps: use another one"
+                )
             if self._is_bound:
                 self._bounds.check(draft.scope)
         except ScrubjayError as error:

@@ -5,6 +5,7 @@ file that nobody can open and that is gone with the process, wherever `TMPDIR` s
 key that is nowhere else, where the package that encrypts is installed: what a store keeps encrypted does not lie about.
 """
 
+import asyncio
 import os
 import pickle
 import sqlite3
@@ -15,11 +16,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
 from hashlib import blake2b
-from typing import Final
+from threading import Lock
+from typing import Final, ParamSpec, TypeVar
 from uuid import UUID
 
 from scrubjay.errors import StoreUnavailable
 from scrubjay.model import Memory
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _CACHE_KB: Final = 64 * 1024
 _NEVER: Final = 2**62
@@ -80,15 +85,27 @@ class Staging:
     def __init__(self) -> None:
         self._key = os.urandom(32)
         self._seal, self._open = _cipher()
+        self._lock = Lock()
         self._file = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         for statement in _TABLES:
             self._file.execute(statement)
         self.last = 0
         """The highest number that a line has."""
 
+    async def aside(self, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+        """Do something with it on another thread, so that others are served meanwhile."""
+
+        def alone() -> T:
+            with self._lock:
+                return work(*given, **named)
+
+        return await asyncio.to_thread(alone)
+
     def shut(self) -> None:
-        """Let go of everything."""
-        self._file.close()
+        """Let go of everything, once what is done aside has come to its end: whoever waited for it may be cancelled."""
+        # SQLite does not survive that what somebody works with is closed.
+        with self._lock:
+            self._file.close()
 
     def put(self, lines: Iterable[Line]) -> None:
         """Take these in, each in the place of the one with its id."""

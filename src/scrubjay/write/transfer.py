@@ -2,21 +2,21 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from scrubjay.errors import Conflict, InvalidInput, ScrubjayError, Unsupported
+from scrubjay.errors import Conflict, Forbidden, InvalidInput, ScrubjayError, Unsupported
 from scrubjay.model import Filter, Memory, Scope
-from scrubjay.model.checks import Json, check_flag, shown
+from scrubjay.model.checks import check_flag, shown
 from scrubjay.model.memory import ARCHIVED
 from scrubjay.model.portable import check_header, from_json, header, to_json
 from scrubjay.model.sealed import SEAL, is_sealed
 from scrubjay.ports import Clock, Events, Records, Redactor
-from scrubjay.write.adopting import adopted, without_ids
+from scrubjay.write.adopting import adopted, are_alike
 from scrubjay.write.announce import forgotten, imported
 from scrubjay.write.index import Index
 from scrubjay.write.judging import judge, pairs_of
@@ -63,6 +63,7 @@ async def import_lines(
     clock: Clock,
     progress: Callable[[int], None] | None = None,
     mend: bool = False,
+    refused: Collection[str] = (),
 ) -> tuple[int, int]:
     """Store the memories of these lines for the scope's tenant; return how many were new and how many were known.
 
@@ -71,12 +72,12 @@ async def import_lines(
     is left alone, but for what is believed here and closed in the file: that is closed as the file says, in the
     transaction that stores what took its place. The lines may stand in any order. An id that is another tenant's is
     made anew, and with it what names it. With `mend`, what contradicts something is not refused: what was told later
-    takes the place of the other.
+    takes the place of the other. Memories of the kinds `refused` may not be among them.
     """
     check_flag("mend", mend)
     staging = Staging()
     try:
-        reading = _Reading(staging, scope, records, redactor)
+        reading = _Reading(staging, scope, records, redactor, refused)
         read = await reading.take(lines)
         tenant = Scope(tenant=scope.tenant)
         await judge(staging, records, tenant, mend=mend)
@@ -92,7 +93,7 @@ async def import_lines(
             progress(read)
         return new, read - min(new, read)
     finally:
-        staging.shut()
+        await asyncio.to_thread(staging.shut)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,7 @@ class _Reading:
     scope: Scope
     records: Records
     redactor: Redactor | None
+    refused: Collection[str]
 
     async def take(self, lines: Lines) -> int:
         """Read all of it; return how many memories that were. Raises what is wrong with a line, and names it."""
@@ -114,22 +116,28 @@ class _Reading:
         read = 0
         async for some in batches(told, BATCH):
             memories = [(number, _clean(_memory(number, line, self.scope), self.redactor)) for number, line in some]
+            for number, memory in memories:
+                if memory.kind in self.refused:
+                    raise Forbidden(
+                        f"line {number}: kind is {memory.kind!r}, which no key may import: run `scrubjay import` where "
+                        "the store is, or leave those lines out. Nothing was imported"
+                    )
             await self._look_at(memories)
             read += len(some)
         return read
 
     async def _look_at(self, told: Sequence[tuple[int, Memory]]) -> None:
         here, owned = await adopted(told, self.records)
-        before = await asyncio.to_thread(self.staging.by_ids, [memory.id for _, memory in here])
+        before = await self.staging.aside(self.staging.by_ids, [memory.id for _, memory in here])
         once = {line.memory.id: (line.number, line.memory) for line in before.values()}
         for number, memory in here:
             self._take_in(once, number, memory)
         judged = [self._line(number, memory, owned.get(memory.id)) for number, memory in once.values()]
-        await asyncio.to_thread(self.staging.put, judged)
+        await self.staging.aside(self.staging.put, judged)
         fresh = [line for line in judged if line.is_fresh]
         near = await self.records.bearing([line.memory for line in fresh]) if fresh else []
         if near:
-            await asyncio.to_thread(self.staging.note_near, pairs_of(fresh, near))
+            await self.staging.aside(self.staging.note_near, pairs_of(fresh, near))
 
     def _take_in(self, once: dict[UUID, tuple[int, Memory]], number: int, memory: Memory) -> None:
         """Let what is told twice be one, closed if any line of it says so. Raises Conflict when it is not one."""
@@ -158,7 +166,7 @@ class _Reading:
         if any((each.closed_because or "").startswith(ARCHIVED) for each in (one, other)):
             return True
         # What is stored may be from a time when less was taken out.
-        return _said(one) == _said(other) or _said(_clean(one, self.redactor)) == _said(other)
+        return _says_the_same(one, other) or _says_the_same(_clean(one, self.redactor), other)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,8 +219,8 @@ class _Storing:
             raise
 
 
-def _said(memory: Memory) -> tuple[str, Json]:
-    return memory.content, without_ids(memory.data)
+def _says_the_same(one: Memory, other: Memory) -> bool:
+    return one.content == other.content and are_alike(one.data, other.data, other.scope.tenant)
 
 
 def _line(value: object) -> str:

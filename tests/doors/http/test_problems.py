@@ -43,6 +43,8 @@ def problem_of(answer: httpx.Response) -> Problem:
         ),
         ({"content": "x", "derived_from": ["nothing-known"]}, "derived_from names"),
         ([{"content": "x"}, {"contents": "y"}], "1.content is missing"),
+        ({"content": "x", "encrypt": True}, "encrypt is true"),
+        ({"content": "x", "kind": "checkpoint"}, "kind is 'checkpoint', which only LangGraph's checkpointer keeps"),
         ("just text", "body is 'just text': use a JSON object"),
         (None, "body is None: use a JSON object"),
     ],

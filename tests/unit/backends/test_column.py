@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.backends.sql import column as column_module
-from scrubjay.backends.sql.column import Column
+from scrubjay.backends.sql.column import Column, Gathering
 from scrubjay.model.query import meets
 
 SCALARS = st.one_of(
@@ -79,3 +79,27 @@ def test_its_size_grows_with_what_it_holds(settles):
         large.settle()
         assert large.size > small.size
     assert small.size > 0
+
+
+@given(st.lists(ROWS, max_size=6), st.lists(WANTED, min_size=1, max_size=6), st.integers(0, 30))
+def test_what_is_gathered_is_the_same_column(parts, conditions, gathered):
+    said = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(column_module, "GATHERED", gathered)
+        gathering = Gathering(most=1 << 30)
+        for place, part in enumerate(parts):
+            shifted = {row + 40 * place: value for row, value in part.items()}
+            gathering.add(shifted)
+            said |= shifted
+        column = gathering.whole()
+    every = range(1, 242)
+    for wanted in conditions:
+        assert met(column, wanted, every) == {row for row in every if meets(said.get(row), wanted)}, wanted
+
+
+def test_one_long_text_that_all_say_takes_the_room_of_one():
+    gathering = Gathering(most=50_000)
+    gathering.add(dict.fromkeys(range(100), "x" * 40_000))
+    assert not gathering.is_too_large
+    gathering.add({100: "y" * 40_000})
+    assert gathering.is_too_large

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import text
 
 from scrubjay.backends.aside import Aside
-from scrubjay.backends.sql import forks
+from scrubjay.backends.sql import columns, forks
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.forks import Forks
 from scrubjay.backends.sql.schema import metadata
@@ -171,6 +171,34 @@ def test_loading_gives_way_to_a_fork_and_begins_again(url, monkeypatch):
     assert sum(chunks) > 500
     asyncio.run(engine.shut())
     asyncio.run(database.shut())
+
+
+def test_who_is_forked_while_another_thread_makes_columns_has_its_own(url, database, monkeypatch):
+    making, go_on = threading.Event(), threading.Event()
+
+    class Slow(columns.Columns):
+        def __init__(self, database):
+            making.set()
+            assert go_on.wait(60)
+            super().__init__(database)
+
+    async def work():
+        own = Database(url)
+        # On a thread of its own: should it wait for ever, the test still hears of it.
+        thread = threading.Thread(target=columns.columns_of, args=(own,), daemon=True)
+        thread.start()
+        thread.join(5)
+        return int(thread.is_alive())
+
+    with ThreadPoolExecutor(1) as threads:
+        with monkeypatch.context() as patch:
+            patch.setattr(columns, "Columns", Slow)
+            made = threads.submit(columns.columns_of, database)
+            assert making.wait(60)
+        ended = forked(work)
+        go_on.set()
+        assert ended() == 0
+        assert made.result(60) is columns.columns_of(database)
 
 
 def test_who_gives_way_to_a_fork_reads_nothing_any_more(url, tmp_path, monkeypatch):

@@ -286,6 +286,27 @@ async def test_nothing_is_written_to_a_file_that_is_not_there_any_more(tmp_path,
     assert await stored(database) == {"kept", "again"}
 
 
+async def test_a_file_that_cannot_be_looked_at_is_unavailable_until_it_can(tmp_path, monkeypatch):
+    monkeypatch.setattr("scrubjay.backends.sql.onefile.LOOK_SECONDS", 0)
+    home, away = tmp_path / "home", tmp_path / "away"
+    database = Database(f"sqlite:///{home}/scribe.db")
+    await database.write(lambda connection: connection.execute(text("CREATE TABLE words (word TEXT UNIQUE)")))
+    home.rename(away)
+    home.touch()
+    with pytest.raises(StoreUnavailable, match="removed or replaced while it was open: nothing was written"):
+        await database.write(adding("lost"))
+    home.unlink()
+    home.symlink_to(home)
+    for ask in (database.write(adding("lost")), stored(database)):
+        with pytest.raises(StoreUnavailable, match=r"scribe.db cannot be looked at: .*Check its folder"):
+            await ask
+    home.unlink()
+    away.rename(home)
+    await database.write(adding("again"))
+    assert await stored(database) == {"again"}
+    await database.shut()
+
+
 async def test_a_file_named_from_here_is_still_there_for_who_goes_elsewhere(tmp_path, monkeypatch):
     monkeypatch.setattr("scrubjay.backends.sql.onefile.LOOK_SECONDS", 0)
     monkeypatch.chdir(tmp_path)

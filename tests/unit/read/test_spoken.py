@@ -152,6 +152,16 @@ def test_notes_are_turns_of_a_chat_where_an_assistant_speaks_with_somebody():
     assert turns_by_role(chat[1:]) == frozenset(), "an agent of that name takes notes"
 
 
+def test_notes_of_a_team_are_no_chat_though_some_begin_like_one():
+    team = [*said("The build is red", author="Anna", many=1), *said("Deploy on Friday", author="Ben", many=1)]
+    headings = [*said("AI: summaries at night", many=1), *said("User: the login page is slow", many=1)]
+    assert turns_by_role([*team, *headings]) == frozenset()
+    agent = said("Fixed the build", author="assistant", many=1)
+    assert turns_by_role([*team, *agent]) == frozenset(), "half of a chat is none"
+    chat = [*said("Where am I?", author="user", many=1), *agent]
+    assert turns_by_role([*team, *chat, *headings]) == {memory.id for memory in chat}
+
+
 def test_other_kinds_and_what_stands_in_no_session_are_no_notes_of_a_chat():
     chat = [*said("Where am I?", author="user", many=1), *said("assistant: In Ghent", many=1)]
     others = [

@@ -10,7 +10,7 @@ from scrubjay.backends.encryption.vault import KeyVault, Rings
 from scrubjay.errors import InvalidInput, StoreDamaged
 from scrubjay.model import Scope
 from scrubjay.ports import Blob, Blobs, Room
-from scrubjay.ports.blobs import sealed_parts
+from scrubjay.ports.blobs import sealed_parts, sealed_with
 
 
 class EncryptedBlobs:
@@ -23,7 +23,7 @@ class EncryptedBlobs:
     async def keep(self, scope: Scope, owner: UUID, blobs: Sequence[Blob]) -> int:
         """Store these for the scope's tenant, held by this memory; return how many bytes were new. All or none."""
         for blob in blobs:
-            if sealed_parts(blob.content) is not None:
+            if sealed_with(blob.content) is not None:
                 raise InvalidInput("a file looks like one that Scrubjay has encrypted: keep what is in it instead")
         if not encrypts_files(self._vault, scope):
             return await self._blobs.keep(scope, owner, blobs)

@@ -47,18 +47,41 @@ async def taken(vault: KeyVault, stored: Resealed, places: Sequence[Place[Any]],
     for (whose, of_agent, number), count in (await stored.files_by_key(tenant)).items():
         if number != PLAIN or rules.encrypt == "all" or (rules.encrypt == "agents" and of_agent):
             census.needed[whose, number, FILES] += count
+    files: set[tuple[str, str]] = set()
     for place in places:
-        await _count_place(census, vault, place, tenant)
+        files |= await _count_place(census, vault, place, tenant)
+    census.unread += await _astray(vault, stored, files, tenant)
     return census
 
 
-async def _count_place(census: Census, vault: KeyVault, place: Place[Any], tenant: str | None) -> None:
+async def _astray(vault: KeyVault, stored: Resealed, files: set[tuple[str, str]], tenant: str | None) -> list[str]:
+    """Say of each archive that records name and nobody saw what to do: it may need any older key of its tenant."""
+    named = await stored.archives(tenant)
+    with_older = {whose for whose in {whose for whose, _ in named} if await _has_older(vault, whose)}
+    return [
+        f"the archive {name} of tenant {whose}, which {count:,} records name, is not in the folder that "
+        "SCRUBJAY_ARCHIVE names here. Run this where it is, put it back, or purge those records"
+        for (whose, name), count in sorted(named.items())
+        if whose in with_older and (whose, name) not in files
+    ]
+
+
+async def _has_older(vault: KeyVault, tenant: str) -> bool:
+    """Whether the tenant has a data key that does not encrypt any more."""
+    return len([key for key in await vault.keys.of(tenant) if key.number != FINGERPRINTS]) > 1
+
+
+async def _count_place(census: Census, vault: KeyVault, place: Place[Any], tenant: str | None) -> set[tuple[str, str]]:
+    """Count what lies in a place; return the tenants and names of the archives that were seen."""
+    files: set[tuple[str, str]] = set()
     try:
         async for item in place.store.all():
             whose = place.smith.tenant(item)
             # What is nobody's concerns everybody.
             if tenant is not None and whose and whose != tenant:
                 continue
+            if isinstance(item, Archived):
+                files.add((item.tenant, item.file.name))
             if isinstance(item, Archived) and item.fault:
                 census.unread.append(f"{item.file}: {item.fault}")
                 continue
@@ -66,6 +89,7 @@ async def _count_place(census: Census, vault: KeyVault, place: Place[Any], tenan
                 census.needed[whose, number, place.store.name] += 1
     except StoreUnavailable as error:
         census.unread.append(f"{place.store.name}: {error}")
+    return files
 
 
 async def newest_keys(vault: KeyVault) -> dict[str, int]:

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import Final, TypeAlias, TypeVar
 from uuid import UUID
 
+from scrubjay.backends.encryption.masters import FILE_SETTING, SETTING
 from scrubjay.backends.encryption.ring import Ring
 from scrubjay.backends.encryption.twins import Twins, Unknown
 from scrubjay.backends.encryption.vault import KeyVault, Rings, needs_a_key
@@ -26,6 +27,12 @@ T = TypeVar("T")
 Write: TypeAlias = Callable[[Sequence[Memory], Decide], Awaitable[list[Remembered]]]
 
 _PAGE: Final = 500
+
+NO_KEY: Final = (
+    "encrypt is true (`encrypted` in a line of an export), and there is no key here to encrypt with: leave it out, or "
+    f"set {FILE_SETTING} or {SETTING} where this memory is opened, then start it again. "
+    "`scrubjay keys generate` makes a key"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +130,8 @@ class EncryptedRecords:
     async def _to_encrypt(self, drafts: Sequence[Memory]) -> list[Memory]:
         """The drafts, with those marked that have to be encrypted: asked for, of such a kind, or made from such."""
         check_unsealed(drafts)
+        if not self._vault.masters and any(draft.encrypted for draft in drafts):
+            raise InvalidInput(NO_KEY)
         rules = self._vault.rules
         if rules.encrypt == "none" and not any(draft.derived_from for draft in drafts):
             return list(drafts)

@@ -28,6 +28,10 @@ ROUNDS: Final = 5
 """How often everything is walked through at most, while the count at the end finds something that others stored with
 an older key meanwhile."""
 
+SETTLED_SECONDS: Final = 10.0
+"""How long lies between the two counts before keys are destroyed. What somebody read before it was sealed anew, and
+stores as he read it, has to be there by the second: changes that are made up for in Redis, and archives."""
+
 UNUSED_FOR: Final = timedelta(hours=1)
 """How long a data key must not have encrypted before it may be destroyed. Who seals looks for a newer one every two
 seconds; the rest is for what is slow to arrive, since without its key it would be lost."""
@@ -138,16 +142,16 @@ class Locksmith:
         """Delete, of every tenant, the older data keys that nothing needs any more, counted twice."""
         before = self._vault.clock() - UNUSED_FOR
         needed = await self._needed(archives)
-        # Whoever read something before it was sealed anew, and opens or stores it now, is done by then.
-        await asyncio.sleep(ARRIVAL_SECONDS)
-        needed |= await self._needed(archives)
+        if any(_doomed(keys, needed, before) for keys in await self._keys()):
+            await asyncio.sleep(SETTLED_SECONDS)
+            needed |= await self._needed(archives)
         gone = stay = recent = 0
         for keys in await self._keys():
-            older, unused = _older(keys), _unused(keys, before)
-            free = [key.number for key in older if (key.tenant, key.number) not in needed]
-            stay += len(older) - len(free)
-            recent += len([number for number in free if number not in unused])
-            if doomed := [number for number in free if number in unused]:
+            older, doomed = _older(keys), _doomed(keys, needed, before)
+            wanted = [key for key in older if (key.tenant, key.number) in needed]
+            stay += len(wanted)
+            recent += len(older) - len(wanted) - len(doomed)
+            if doomed:
                 gone += await self._vault.keys.remove(keys[0].tenant, doomed)
         self._vault.forget()
         return Destroyed(keys=gone, needed=stay, recent=recent)
@@ -175,6 +179,12 @@ def _data_key(key: WrappedKey, census: Census) -> DataKey:
 def _older(keys: Sequence[WrappedKey]) -> list[WrappedKey]:
     """Those of one tenant that do not encrypt any more."""
     return [key for key in keys[:-1] if key.number != FINGERPRINTS]
+
+
+def _doomed(keys: Sequence[WrappedKey], needed: set[tuple[str, int]], before: datetime) -> list[int]:
+    """The numbers of those of one tenant that nothing needs and that have not encrypted since then."""
+    unused = _unused(keys, before)
+    return [key.number for key in _older(keys) if key.number in unused and (key.tenant, key.number) not in needed]
 
 
 def _unused(keys: Sequence[WrappedKey], before: datetime) -> set[int]:

@@ -56,6 +56,13 @@ class Rules:
 class _Held:
     ring: Ring
     at: float = field(default_factory=time.monotonic)
+    at_wall: float = field(default_factory=time.time)
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it was looked up just now. The first clock stands still while the machine sleeps, the second not."""
+        slept = abs(time.time() - self.at_wall) > FRESH_SECONDS
+        return time.monotonic() - self.at <= FRESH_SECONDS and not slept
 
 
 class KeyVault:
@@ -105,7 +112,7 @@ class KeyVault:
         held = self._held.get(tenant)
         if held is None:
             held = await self._look(tenant)
-        elif time.monotonic() - held.at > FRESH_SECONDS:
+        elif not held.is_fresh:
             held = await self._look_again(tenant, held)
         if needed and held.ring.newest == FINGERPRINTS:
             await self.keys.add([self.wrapped(tenant, number, token_bytes(_BYTES)) for number in (FINGERPRINTS, 1)])

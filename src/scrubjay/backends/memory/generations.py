@@ -70,7 +70,7 @@ class MemoryGenerations:
     async def leave(self, ids: Sequence[UUID], *, at: datetime, due: datetime) -> None:
         """Note that these are purged at one moment, and that their vectors have to be removed at another."""
         for one in ids:
-            self._leftovers[one] = (self._leftovers.get(one, (at, due))[0], due)
+            self._leftovers[one] = (max(at, self._leftovers.get(one, (at, due))[0]), due)
 
     async def leftovers(self, *, now: datetime, limit: int) -> list[Leftover]:
         """Return those whose vectors have to be removed by now, those that are due for longest first."""

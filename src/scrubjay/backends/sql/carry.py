@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, Select, Table, delete, func, insert, inspect, select, text, update
@@ -108,7 +109,11 @@ class SqlPortable:
         """Hold the database still for reading, as it is now."""
         with ExitStack() as held:
             connection = await asyncio.to_thread(held.enter_context, self._database.frozen())
-            yield SqlStill(connection, self._database.name)
+            still = SqlStill(connection, self._database.name)
+            try:
+                yield still
+            finally:
+                await asyncio.to_thread(still.rest)
 
     async def begun(self, source: str) -> int | None:
         """Say up to which place of the source this store was filled already; None when that has not begun."""
@@ -176,6 +181,7 @@ class SqlStill:
     def __init__(self, connection: Connection, name: str) -> None:
         self._connection = connection
         self._name = name
+        self._lock = Lock()
         self._reader = Reader()
         self._places: list[tuple[Scope, int, int]] | None = None
 
@@ -218,10 +224,15 @@ class SqlStill:
 
     async def _read(self, work: Callable[[Connection], T]) -> T:
         def read() -> T:
-            with translated(self._name):
+            with self._lock, translated(self._name):
                 return work(self._connection)
 
         return await asyncio.to_thread(read)
+
+    def rest(self) -> None:
+        """Wait until nothing is read: whoever waited for it may be cancelled, and the connection is closed next."""
+        with self._lock:
+            return
 
 
 def _mark(source: str) -> str:

@@ -15,6 +15,9 @@ from scrubjay.model.query import meets
 RECENT: Final = 2_000
 """Rows that are held against a condition one by one before they are sorted in, or a twentieth of all: a millisecond."""
 
+GATHERED: Final = 10_000
+"""Rows that are read, at least, before they are sorted in."""
+
 _ROW: Final = 8
 _VALUE: Final = 80
 """Bytes that a row takes, and a value of its own beside its letters, about."""
@@ -61,10 +64,10 @@ class Column:
     def size(self) -> int:
         """The bytes it takes, about."""
         values = len(self._numbers.values) + len(self._texts.values) + len(self._recent)
-        return _VALUE * values + _ROW * self._settled + self._letters
+        return _VALUE * values + _ROW * self.rows + self._letters
 
     @property
-    def _settled(self) -> int:
+    def rows(self) -> int:
         """How many rows are sorted in."""
         return sum(map(len, (self._numbers.rows, self._texts.rows, self._others, *self._truths.values())))
 
@@ -90,7 +93,7 @@ class Column:
             self._recent[row] = _SOMETHING if isinstance(value, list | dict) else value
 
     def _settle_many(self) -> None:
-        if max(len(self._recent), len(self._outdated)) > max(RECENT, self._settled // 20):
+        if max(len(self._recent), len(self._outdated)) > max(RECENT, self.rows // 20):
             self.settle()
 
     def settle(self) -> None:
@@ -155,6 +158,47 @@ class Column:
 
     def _saying(self) -> Sequence[Sequence[int]]:
         return [self._numbers.rows, self._texts.rows, self._others, *self._truths.values()]
+
+
+class Gathering:
+    """A column while it is read. It takes hardly more room than the column will, and says early if that is too much."""
+
+    def __init__(self, *, most: int) -> None:
+        self._most = most
+        self._column = Column()
+        self._said: dict[int, Json] = {}
+        self._texts: dict[str, str] = {}
+        self._letters = 0
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether what has been read takes more room than it may."""
+        return self._letters > self._most or self._column.size > self._most
+
+    def add(self, said: Mapping[int, Json]) -> None:
+        """Take in what some rows say."""
+        for row, value in said.items():
+            self._said[row] = self._shared(value) if isinstance(value, str) else value
+        # As many as there are each time: to sort in few takes as long as to sort in many.
+        if len(self._said) > max(GATHERED, self._column.rows):
+            self._sort_in()
+
+    def _shared(self, text: str) -> str:
+        """The same text, which is one for all rows that say it."""
+        if (known := self._texts.get(text)) is not None:
+            return known
+        self._letters += len(text)
+        return self._texts.setdefault(text, text)
+
+    def whole(self) -> Column:
+        """The column of all rows."""
+        self._sort_in()
+        return self._column
+
+    def _sort_in(self) -> None:
+        self._column.append(self._said.items())
+        self._column.settle()
+        self._said = {}
 
 
 class _Sorted:

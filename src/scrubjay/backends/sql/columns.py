@@ -15,13 +15,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from threading import Lock
 from typing import Final, NamedTuple, TypeVar
 
 from sqlalchemy import Connection
 
 from scrubjay.backends.aside import Aside
-from scrubjay.backends.sql.column import Column, Meeting
+from scrubjay.backends.sql.column import Column, Gathering, Meeting
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.driver import MAY_UNDO, driver_of
 from scrubjay.backends.sql.onefile import history_of
@@ -44,6 +45,12 @@ HEARD: Final = 500
 
 LIKE: Final = 4
 """A condition that so many times as many rows meet as another is asked of the rows of that one."""
+
+EACH: Final = 8
+"""Conditions of one question that are looked for in columns, its first ones. The rest is asked of the rows they name.
+
+A filter may have more conditions than there is room for columns: they would push each other out with every question.
+"""
 
 READ_AT_ONCE: Final = 2
 """Columns that are read at the same time. Others wait for their turn, and the file answers."""
@@ -83,17 +90,13 @@ _NAMED: Final = (
 T = TypeVar("T")
 
 _MADE: "Final[weakref.WeakKeyDictionary[Database, Columns]]" = weakref.WeakKeyDictionary()
-_MAKING: Final = Lock()
 log = logger("data")
 
 
 def columns_of(database: Database) -> "Columns":
     """The columns of a database, which all who read it share."""
-    with _MAKING:
-        found = _MADE.get(database)
-        if found is None:
-            found = _MADE[database] = Columns(database)
-        return found
+    # Without a lock: of a process that forks, the new one may find it taken by a thread that it does not have.
+    return _MADE.get(database) or _MADE.setdefault(database, Columns(database))
 
 
 class Narrowed(NamedTuple):
@@ -123,9 +126,9 @@ class Columns:
         return self._aside.busy > 0
 
     def holds(self, filter: Filter) -> bool:
-        """Whether there is a column for everything that a filter asks of `data`, and none is being read."""
+        """Whether there is a column for all that is looked for in columns of a filter, and none is being read."""
         with self._lock:
-            asked = [self._kept.get((filter.scope.tenant, path)) for path in filter.data]
+            asked = [self._kept.get((filter.scope.tenant, path)) for path in islice(filter.data, EACH)]
         return all(kept is not None and kept.column is not None and not kept.reading for kept in asked)
 
     def narrowed(self, connection: Connection, filter: Filter, *, most: int | None = None) -> Narrowed | None:
@@ -140,7 +143,7 @@ class Columns:
             return None
         meetings = {
             path: meeting
-            for path, wanted in filter.data.items()
+            for path, wanted in islice(filter.data.items(), EACH)
             if (meeting := self._asked(connection, state, filter.scope.tenant, path, wanted)) is not None
         }
         worth = _worth_naming(meetings, most)
@@ -183,17 +186,19 @@ class Columns:
 
     def _begin(self, kept: "_Kept") -> None:
         """Have a column read, or the rest of it. Until then the file answers."""
-        if time.monotonic() < kept.refused_until or self._aside.busy >= READ_AT_ONCE:
+        if time.monotonic() < kept.refused_until:
             return
-        with suppress(Closed, RuntimeError):  # Shut just now, or no thread is to be had.
-            self._aside.begin(lambda: self._work(kept), name="scrubjay-data")
-            kept.reading = True
+        # Several may ask at the same time: who counts those that read begins before another counts.
+        with self._lock, suppress(Closed, RuntimeError):  # Shut just now, or no thread is to be had.
+            if self._aside.busy < READ_AT_ONCE:
+                self._aside.begin(lambda: self._work(kept), name="scrubjay-data")
+                kept.reading = True
 
     def _work(self, kept: "_Kept") -> None:
         try:
             if kept.column is None:
                 self._read(kept)
-            while kept.column is not None and not self._aside.stop.is_set() and not self._seen(kept.is_whole):
+            while kept.column is not None and self._is_wanted(kept) and not self._seen(kept.is_whole):
                 time.sleep(PAUSE)
             self._make_room(kept)
         except Unavailable as error:
@@ -207,18 +212,23 @@ class Columns:
     def _read(self, kept: "_Kept") -> None:
         """Read all that a tenant has, a little at a time: in one transaction, others might have to wait for it."""
         state, numbers = self._seen(lambda connection: (_state(connection), _numbers(connection, kept.tenant)))
-        said: dict[int, Json] = {}
+        gathering = Gathering(most=LARGEST)
         for start in range(0, len(numbers), STRETCH):
             some = json.dumps(numbers[start : start + STRETCH].tolist())
-            said |= kept.read(self._seen(partial(_named, kept=kept, state=state, numbers=some)))
-            if self._aside.stop.is_set():
+            gathering.add(kept.read(self._seen(partial(_named, kept=kept, state=state, numbers=some))))
+            if not self._is_wanted(kept):
+                return
+            if gathering.is_too_large:
+                kept.refused_until = time.monotonic() + REFUSED
                 return
             time.sleep(PAUSE)
-        column = Column()
-        column.append(said.items())
-        column.settle()
+        column = gathering.whole()
         with kept.lock:
             kept.column, kept.history, kept.newest, kept.change = column, state.history, state.newest, state.change
+
+    def _is_wanted(self, kept: "_Kept") -> bool:
+        """Whether it is worth to read on: it is open, and no others have been asked for so that this one had to go."""
+        return not self._aside.stop.is_set() and self._kept.get((kept.tenant, kept.path)) is kept
 
     def _seen(self, look: Callable[[Connection], T]) -> T:
         database = self._database()

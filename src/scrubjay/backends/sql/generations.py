@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, delete, insert, select, update
+from sqlalchemy import Connection, Row, case, delete, insert, select, update
 
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.insert import insert_into
@@ -130,7 +130,9 @@ class SqlGenerations:
         """Note that these are purged at one moment, and that their vectors have to be removed at another."""
 
         def work(connection: Connection) -> None:
-            noted = insert_into(connection, leftovers).on_conflict_do_update(index_elements=["id"], set_={"due": due})
+            noted = insert_into(connection, leftovers)
+            later = case((leftovers.c.at < noted.excluded.at, noted.excluded.at), else_=leftovers.c.at)
+            noted = noted.on_conflict_do_update(index_elements=["id"], set_={"at": later, "due": due})
             # In one order, for whoever notes the same ones meanwhile: each would wait for the other.
             connection.execute(noted, [{"id": one, "at": at, "due": due} for one in sorted(set(ids))])
 

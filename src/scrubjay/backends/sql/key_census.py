@@ -7,12 +7,14 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, LargeBinary, case, func, literal, select, type_coerce
 
 from scrubjay.backends.sql.schema import blob_holders, blobs, memories, scopes
+from scrubjay.model.memory import ARCHIVED
 from scrubjay.model.sealed import SEAL
+from scrubjay.ports.blobs import HEAD_BYTES, sealed_with
 
 _COLUMN: Final = memories.c
-_BEGINNING: Final = 256
+_BEGINNING: Final = 1_024
 """Bytes of a stored file that are looked at: compressed or not, they hold the number of its key."""
-_SEAL: Final = SEAL.encode()
+_ARCHIVED: Final = f"{ARCHIVED}: "
 
 
 SLICE: Final = 50_000
@@ -51,6 +53,22 @@ def rows_by_key(connection: Connection, tenant: str | None, after: int) -> Count
     return found
 
 
+def archives(connection: Connection, tenant: str | None, after: int) -> Counter[tuple[str, str]]:
+    """Count hollow rows by tenant and the name of their archive, likewise."""
+    why = _COLUMN.closed_because
+    counted = (
+        select(scopes.c.tenant, why, func.count())
+        .join(scopes, scopes.c.id == _COLUMN.scope_id)
+        .where(_COLUMN.seq > after, _COLUMN.seq <= after + SLICE)
+        .where(func.substr(why, 1, len(_ARCHIVED)) == _ARCHIVED)
+        .group_by(scopes.c.tenant, why)
+    )
+    if tenant is not None:
+        counted = counted.where(scopes.c.tenant == tenant)
+    found = connection.execute(counted)
+    return Counter({(whose, closed.removeprefix(_ARCHIVED)): count for whose, closed, count in found})
+
+
 def _head(text: ColumnElement[str]) -> ColumnElement[str]:
     """The number of the key that a text needs, as it is written there; empty for one that needs none."""
     is_sealed = func.substr(text, 1, len(SEAL)) == SEAL
@@ -86,10 +104,9 @@ def _number(way: str, beginning: bytes) -> int:
     """The number of the key that a stored file needs. What is kept as a difference is never encrypted."""
     if way == "zlib":
         try:
-            beginning = zlib.decompressobj().decompress(beginning, len(_SEAL) + 8)
+            beginning = zlib.decompressobj().decompress(beginning, HEAD_BYTES)
         except zlib.error:
             return 0  # It is damaged, which whoever reads it is told.
     elif way != "plain":
         return 0
-    head = beginning[: len(_SEAL) + 8]
-    return int(head.removeprefix(_SEAL), 16) if head.startswith(_SEAL) and len(head) == len(_SEAL) + 8 else 0
+    return sealed_with(beginning) or 0

@@ -9,7 +9,6 @@ that of the tables, which a connection asks for once: who puts others in their p
 
 import sqlite3
 import time
-from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Final
@@ -68,8 +67,13 @@ class OneFile:
         self._looked_at = time.monotonic()
 
     def _found(self) -> tuple[int, int] | None:
-        """Which file has the name now; None when none has."""
-        with suppress(FileNotFoundError):
+        """Which file has the name now; None when none has. Raises StoreUnavailable when that cannot be told."""
+        try:
             found = self._path.stat()
-            return found.st_dev, found.st_ino
-        return None
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:  # A network that is away, or a folder that may not be looked into any more.
+            raise StoreUnavailable(
+                f"{self._name} cannot be looked at: {error.strerror}. Nothing was read or written. Check its folder"
+            ) from error
+        return found.st_dev, found.st_ino

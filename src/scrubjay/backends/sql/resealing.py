@@ -79,6 +79,15 @@ class SqlResealed:
             after += key_census.SLICE
         return dict(found)
 
+    async def archives(self, tenant: str | None = None) -> dict[tuple[str, str], int]:
+        """Count the hollow rows by tenant and the name of the archive that has what they said."""
+        found: Counter[tuple[str, str]] = Counter()
+        after = 0
+        while after < await self._database.read(key_census.last_row):
+            found += await self._database.read(partial(key_census.archives, tenant=tenant, after=after))
+            after += key_census.SLICE
+        return dict(found)
+
     async def rows(self, *, after: int, limit: int) -> list[tuple[int, Memory]]:
         """Return rows as they are stored, with their numbers, from behind a number."""
         numbers = select(_COLUMN.seq, _COLUMN.id).where(_COLUMN.seq > after).order_by(_COLUMN.seq).limit(limit)

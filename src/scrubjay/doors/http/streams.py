@@ -47,7 +47,7 @@ async def lines_of(request: Request) -> AsyncIterator[str]:
             if len(begun) > LONGEST_LINE:
                 raise InvalidInput(f"a line is longer than {LONGEST_LINE:,} bytes: no memory is, so split it")
     except ClientDisconnect as error:
-        raise InvalidInput("the body broke off: send it again, what was stored already is known") from error
+        raise InvalidInput("the body broke off before its last line: send it again") from error
     if begun:
         yield _decoded(bytes(begun))
 

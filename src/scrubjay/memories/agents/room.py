@@ -132,8 +132,9 @@ class Room:
 
     async def _course(self, scope: Scope, cycle: int) -> tuple[tuple[ActionStep, ...], int]:
         """The steps of a cycle, and the highest number of one: a result may outlive its proposal."""
-        proposals = [ActionProposal.of(one) for one in await self._keyed(scope, PROPOSAL_KIND, proposal_key(cycle))]
+        # Results first: a proposal is on record before its result, so whatever others do meanwhile, it is seen with it.
         results = [ActionResult.of(one) for one in await self._keyed(scope, RESULT_KIND, result_key(cycle))]
+        proposals = [ActionProposal.of(one) for one in await self._keyed(scope, PROPOSAL_KIND, proposal_key(cycle))]
         known = {result.step: result for result in results}
         ordered = sorted(proposals, key=lambda proposal: proposal.step)
         steps = tuple(ActionStep(proposal=proposal, result=known.get(proposal.step)) for proposal in ordered)

@@ -12,13 +12,11 @@ from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.memories.frameworks.values import BELIEVED, Packing, Typed, digest, files_in, inner, store, unpacked
 from scrubjay.model import Filter, Json, Memory, Scope, Trust, Where, new_id, scope_of
 from scrubjay.model.checks import check_name
+from scrubjay.model.memory import CHECKPOINT_KIND, WRITE_KIND
 from scrubjay.model.work import PINNED
 from scrubjay.ports import SILENT, Decision, Known
 from scrubjay.write.forget import purge
 from scrubjay.write.reconcile import REPLACED
-
-CHECKPOINT_KIND: Final = "checkpoint"
-WRITE_KIND: Final = "checkpoint_write"
 
 _BATCH: Final = 500
 

@@ -7,7 +7,7 @@ import pytest
 
 from scrubjay.model import AsOf, Filter, Json, Memory, Reach, Scope
 from scrubjay.model.memory import QUIET_KINDS
-from scrubjay.model.query import MOST_VALUES
+from scrubjay.model.query import MOST_CONDITIONS, MOST_VALUES
 from scrubjay.ports import Records
 from scrubjay.testing.values import DAY, HOUR, NOW, a_memory, a_scope, replace_by_key, told
 
@@ -246,6 +246,13 @@ class FilteringSuite:
         stored = await told(store, *(a_memory(name, data=data) for name, data in DATA.items()))
         longest: list[Json] = ["alpha", *(f"v{number}" for number in range(MOST_VALUES - 1))]
         assert await answers(store, Filter(scope=a_scope(), data={"n": longest}), stored) == ["lower"]
+
+    async def test_as_many_conditions_as_there_may_be(self, store: Records) -> None:
+        said: dict[str, Json] = {f"p{number}": number for number in range(MOST_CONDITIONS)}
+        stored = await told(
+            store, a_memory("all", data=said), a_memory("but one", data={**said, f"p{MOST_CONDITIONS - 1}": 0})
+        )
+        assert await answers(store, Filter(scope=a_scope(), data=said), stored) == ["all"]
 
     async def test_data_tells_truth_from_numbers_and_text_from_both(self, store: Records) -> None:
         stored = await told(store, *(a_memory(name, data=data) for name, data in DATA.items()))
