@@ -13,7 +13,6 @@ import asyncio
 import random
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -35,10 +34,8 @@ from scrubjay.model import Filter, Json, Memory, Scope, new_id
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "core"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-from postgres import made_database
 from texts import sentences
-
-from services import Services
+from words import store
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 USERS = 100
@@ -70,17 +67,6 @@ def main() -> None:
         for many in map(int, given.memories.split(",")):
             with store(engine) as url:
                 asyncio.run(report(engine, url, many, given.rounds))
-
-
-@contextmanager
-def store(engine: str) -> Iterator[str]:
-    """An empty one, for the occasion."""
-    if engine == "sqlite":
-        with tempfile.TemporaryDirectory() as folder:
-            yield f"sqlite:///{folder}/data.db"
-    else:
-        with Services() as services, made_database(services.url("postgres")) as url:
-            yield url
 
 
 def memories_of(many: int, *, said: bool) -> list[Memory]:
