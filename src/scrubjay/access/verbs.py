@@ -11,13 +11,19 @@ from scrubjay.access.log import Log
 from scrubjay.access.once import Once
 from scrubjay.access.texts import new_text, parts_of
 from scrubjay.core import Core
-from scrubjay.errors import InvalidInput, Misconfigured, NotFound, Unauthenticated
+from scrubjay.errors import Forbidden, InvalidInput, Misconfigured, NotFound, Unauthenticated
 from scrubjay.model.access import ApiKey, AuditEntry, NewKey, Right, RouteClass, Spent, bounds_of, rights_of
 from scrubjay.model.checks import check_name, check_whole, in_utc, shown
 from scrubjay.ports.access import AccessStores, Keys, StoredKey
 
 NOTED: Final = timedelta(minutes=1)
 """How exactly the last use of a key is known: it is written at most so often."""
+
+MOST_VALID: Final = 1_000
+"""Keys of one tenant that open something, as far as its own keys may make them: each has an allowance of its own."""
+
+MOST_MADE: Final = 100_000
+"""The same with those that are over, which are kept for the log. Whoever has the files may make more."""
 
 _NOBODY: Final = bytes(32)
 """Compared with when there is no such key, so that the answer takes as long as for a wrong secret."""
@@ -57,6 +63,7 @@ class Access:
             expires_at=self._future("expires_at", expires_at),
         )
         stores = self._stores()
+        await self._check_room()
         await self.log.note("key.created", f"{key.id} {key.name!r}: {_grants(key)}")
         await stores.keys.add(_stored(key, text))
         stores.seen.exist = True
@@ -80,10 +87,23 @@ class Access:
         held, now, text = await self._held(id), self._core.parts.clock(), new_text()
         if (state := held.state(now)) != "valid":
             raise InvalidInput(f"key {held.id} is {state}: make a new one with `scrubjay keys create`")
+        await self._check_room(ends=0 if grace else 1)
         key = replace(held, id=_id_of(text), created_at=now, used_at=None)
         await self.log.note("key.rotated", f"{held.id} by {key.id}")
         await self._stores().keys.add(_stored(key, text), replaces=held.id, until=now + grace)
         return NewKey(key=key, text=text)
+
+    async def _check_room(self, *, ends: int = 0) -> None:
+        """Raise Forbidden when the tenant has as many keys as it may make by itself, without those that end now."""
+        if self._core.caller.is_here:
+            return
+        known, now = await self._stores().keys.known(self._core.tenant), self._core.parts.clock()
+        valid = sum(key.state(now) == "valid" for key in known)
+        if valid - ends >= MOST_VALID or len(known) >= MOST_MADE:
+            raise Forbidden(
+                f"this tenant has {valid:,} valid keys, and {len(known):,} in all: revoke what nobody uses, up to "
+                f"{MOST_VALID:,} and {MOST_MADE:,}, or ask whoever runs the installation to make one"
+            )
 
     async def _held(self, id: str) -> ApiKey:
         known = _key_id(id)
@@ -134,7 +154,14 @@ class Access:
             # Of before it was asked: a key that is made meanwhile must not go unnoticed for longer.
             seen.none_at = now
             seen.exist = await stores.keys.any() or seen.exist
+            seen.answered = True
         return seen.exist
+
+    @property
+    def had_no_keys(self) -> bool:
+        """Whether there was no key when the store was last asked. False as long as it never was."""
+        stores = self._core.parts.access
+        return stores is not None and not stores.seen.exist and stores.seen.answered
 
     # The log
 

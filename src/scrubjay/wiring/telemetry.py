@@ -40,11 +40,17 @@ class Telemetry:
         """A request, from its first byte to the last of its answer."""
         return stage("request", **facts)
 
-    def metrics(self, health: Health, numbers: Mapping[str, float], *, version: str, is_open: bool) -> bytes:
-        """Everything that was counted, and what the stores say now, as Prometheus reads it."""
+    def metrics(
+        self, health: Health, numbers: Mapping[str, float], *, version: str, is_open: bool, names_tenants: bool = True
+    ) -> bytes:
+        """Everything that was counted, and what the stores say now, as Prometheus reads it.
+
+        Without `names_tenants`, what is counted for each tenant is left out.
+        """
         from scrubjay.backends.telemetry.prometheus import asked_metrics
 
-        return self._prometheus.written(asked_metrics(health, numbers, version=version, is_open=is_open))
+        asked = asked_metrics(health, numbers, version=version, is_open=is_open)
+        return self._prometheus.written(asked, names_tenants=names_tenants)
 
 
 def count_in(folder: Path) -> None:

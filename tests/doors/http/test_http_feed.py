@@ -45,6 +45,21 @@ async def test_who_may_not_listen_any_more_hears_no_more(jay, monkeypatch):
     feed.stop()
 
 
+async def test_what_happens_after_a_key_ended_is_not_told(jay, monkeypatch):
+    monkeypatch.setattr(streams, "LOOK", 0.0)
+
+    async def may_listen() -> bool:
+        return False
+
+    feed = Feed(jay, "*", {})
+    lines = stream(feed, may_listen=may_listen)
+    await anext(lines)
+    await jay.remember("Told when nobody may listen any more")
+    async with asyncio.timeout(60):
+        assert [line async for line in lines if line.startswith("id:")] == []
+    feed.stop()
+
+
 async def test_it_ends_when_the_service_does(jay):
     leaving = asyncio.Event()
     feed = Feed(jay, "*", {})

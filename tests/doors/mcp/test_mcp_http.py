@@ -4,6 +4,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 
 import httpx
 import httpx2
@@ -12,9 +13,15 @@ import uvicorn
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
+from starlette.requests import Request
 
 import scrubjay
-from scrubjay.doors.mcp.streamable import PATH, application
+from scrubjay.doors.http.access import Visit
+from scrubjay.doors.http.sizes import MOST_VALUES
+from scrubjay.doors.http.turns import Turns
+from scrubjay.doors.mcp.streamable import PATH, application, said
+from scrubjay.errors import NotFound, StoreUnavailable
+from scrubjay.model.access import ApiKey
 from scrubjay.settings import read_settings
 
 GIVEN = {"embedder": "static", "background": False}
@@ -144,3 +151,31 @@ def test_without_a_key_or_with_a_wrong_one_nothing_is_said(url, keys):
         answer = httpx.post(url, json=LIST, headers={**ACCEPT, **headers}, timeout=60)
         assert answer.status_code == 401
         assert answer.json()["type"] == "urn:scrubjay:error:unauthenticated"
+
+
+def test_a_key_that_only_reads_makes_the_store_keep_nothing(url, keys):
+    headers = {**ACCEPT, "Authorization": f"Bearer {keys['reader']}", "Idempotency-Key": "once"}
+    for _ in range(2):
+        answer = httpx.post(url, json=LIST, headers=headers, timeout=60)
+        assert (answer.status_code, "idempotency-replayed" in answer.headers) == (200, False)
+
+
+def test_what_nobody_could_read_in_time_is_refused(url, keys):
+    body = b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": [' + b"[]," * MOST_VALUES + b"1]}"
+    headers = {**ACCEPT, "Authorization": f"Bearer {keys['ours']}", "Content-Type": "application/json"}
+    answer = httpx.post(url, content=body, headers=headers, timeout=60)
+    assert (answer.status_code, "more than 200,000 values" in answer.json()["detail"]) == (413, True)
+
+
+def test_a_fault_names_no_place_to_strangers():
+    fault, at = StoreUnavailable("postgresql://db.example:5432 cannot be used"), datetime.now(UTC)
+    for tenant, rights, told in [
+        ("acme", ("admin",), False),
+        ("default", ("read",), False),
+        ("default", ("admin",), True),
+    ]:
+        key = ApiKey(id="0" * 16, tenant=tenant, name="k", rights=rights, created_at=at)
+        visit = Visit(key=key, jay=None, home="default", turns=Turns())
+        request = Request({"type": "http", "headers": [], "state": {"visit": visit}})
+        assert ("db.example" in said(fault, request)) is told
+    assert said(NotFound("there is no memory x in acme"), request) == "there is no memory x in acme"

@@ -177,14 +177,18 @@ class Prometheus:
 
     # Telling
 
-    def written(self, asked: Iterable[Metric]) -> bytes:
+    def written(self, asked: Iterable[Metric], *, names_tenants: bool = True) -> bytes:
         """Everything as Prometheus reads it: what was counted, and what was just asked of the stores."""
         registry = CollectorRegistry()
         if self._folder is None:
             counted: Iterable[Metric] = self._registry.collect()
         else:
             counted = MultiProcessCollector(None, path=str(self._folder)).collect()  # type: ignore[no-untyped-call]  # the library has no types there
-        registry.register(_Collected([*counted, *asked]))
+        found = [*counted, *asked]
+        if not names_tenants:
+            for metric in found:
+                metric.samples = [one for one in metric.samples if "tenant" not in one.labels]
+        registry.register(_Collected(found))
         return generate_latest(registry)
 
 

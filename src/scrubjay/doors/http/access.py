@@ -11,8 +11,11 @@ Anybody        none      for what says who is asking, and nothing of what is rem
 Each is a `Scrubjay` of the key's tenant, inside the key's bounds: what a route does with it cannot reach further.
 """
 
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from ipaddress import ip_address, ip_network
 from typing import Annotated, Final, TypeAlias, cast
 from urllib.parse import urlsplit
@@ -29,7 +32,9 @@ from scrubjay.doors.http.guard import Allowance
 from scrubjay.doors.http.limits import check_allowed, headers_of, too_many_failed
 from scrubjay.doors.http.opening import Opening
 from scrubjay.doors.http.problems import problem, problem_of
-from scrubjay.errors import Forbidden, ScrubjayError, Unauthenticated
+from scrubjay.doors.http.turns import Turns, is_large
+from scrubjay.errors import Forbidden, ScrubjayError, TooManyRequests, Unauthenticated
+from scrubjay.model import Stats
 from scrubjay.model.access import ApiKey, Caller, Right, RouteClass, Spent
 from scrubjay.service import Scrubjay
 
@@ -62,6 +67,19 @@ class Visit:
     is_secret: bool = False
     """Whether the answer must not be kept anywhere: it may hold a new key."""
     spent: Spent | None = None
+    kind: RouteClass = "read"
+    """What its route costs."""
+    turns: Turns
+    admitted_by: "Needs | None" = None
+
+    @property
+    def is_operator(self) -> bool:
+        """Whether whoever runs the installation is asking: they may know where its stores are, and what ails them."""
+        return self.key is None or (self.key.tenant == self.home and self.key.may("admin"))
+
+    def told(self, stats: Stats) -> Stats:
+        """The same; where the records are is told to whoever runs the installation."""
+        return stats if self.is_operator else replace(stats, records=stats.records.partition(":")[0])
 
     def check(self, right: Right) -> None:
         """Raise Forbidden unless the key has this right. Whoever needs no key has all of them."""
@@ -73,7 +91,7 @@ class Visit:
     def check_operator(self) -> None:
         """Raise Forbidden unless the key belongs to whoever runs the installation."""
         if self.key is not None and self.key.tenant != self.home:
-            raise Forbidden(f"this concerns every tenant: use an admin key of tenant {self.home!r}")
+            raise Forbidden("this concerns every tenant: use an admin key of the installation's own tenant")
 
 
 class Doorkeeper:
@@ -82,6 +100,7 @@ class Doorkeeper:
     def __init__(self, app: ASGIApp, *, host: str) -> None:
         self._app = app
         self._is_private = is_loopback(host)
+        self._turns = Turns()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through with what is known of it, or answer it here."""
@@ -103,12 +122,13 @@ class Doorkeeper:
             await problem(kind="Forbidden", status=403, detail=detail, path=path)(scope, receive, send)
             return
         if path in OPEN:
+            scope.setdefault("state", {})["is_operator"] = partial(self._is_operator, scope, key)
             await self._app(scope, receive, send)
             return
         try:
             visit = await self._admitted(scope, key)
         except ScrubjayError as error:
-            await (await self._refusal(scope, error, has_key=key is not None))(scope, receive, send)
+            await (await self._refusal(scope, error, key))(scope, receive, send)
             return
         scope.setdefault("state", {})["visit"] = visit
 
@@ -117,20 +137,51 @@ class Doorkeeper:
                 MutableHeaders(scope=message).update(headers_of(visit.spent))
             await send(message)
 
-        await self._app(scope, receive, counted)
+        try:
+            async with self._room_for(visit, headers):
+                await self._app(scope, receive, counted)
+        except _NoRoom as refused:
+            await problem_of(refused.error, path)(scope, receive, send)
 
-    async def _refusal(self, scope: Scope, error: ScrubjayError, *, has_key: bool) -> Response:
+    @asynccontextmanager
+    async def _room_for(self, visit: Visit, headers: Headers) -> AsyncIterator[None]:
+        """Let the request be under way with others of its tenant. Raises _NoRoom when there are too many."""
+        if visit.key is None:
+            yield
+            return
+        async with AsyncExitStack() as held:
+            try:
+                held.enter_context(self._turns.counted(visit.key.tenant))
+            except TooManyRequests as error:
+                raise _NoRoom(error) from error
+            if is_large(headers):
+                await held.enter_async_context(self._turns.taken(visit.key.tenant, "large"))
+            yield
+
+    async def _is_operator(self, scope: Scope, key: str | None) -> bool:
+        """Whether whoever runs the installation is asking, as far as that can be known now."""
+        try:
+            return (await self._admitted(scope, key)).is_operator
+        except ScrubjayError:
+            return self._is_alone(scope, key)
+
+    def _is_alone(self, scope: Scope, key: str | None) -> bool:
+        """Whether it comes from this machine, to a service that had no keys when its records were last asked."""
+        access = cast("Opening", scope["app"].state.opening).jay.access
+        return key is None and self._is_private and access.had_no_keys
+
+    async def _refusal(self, scope: Scope, error: ScrubjayError, key: str | None) -> Response:
         """The answer to a request that is not let in. An address whose keys fail too often is told to wait.
 
         A key that is valid is let in all the same: it may be another program behind the same address.
         """
-        if has_key and isinstance(error, Unauthenticated):
+        if key is not None and isinstance(error, Unauthenticated):
             spent = await scope["app"].state.opening.jay.access.spend(address_of(scope), "failed")
             if spent is not None and spent.refused:
                 refused = problem_of(too_many_failed(spent), scope["path"])
                 refused.headers.update(headers_of(spent))
                 return refused
-        answer = problem_of(error, scope["path"])
+        answer = problem_of(error, scope["path"], to_operator=self._is_alone(scope, key))
         if isinstance(error, Unauthenticated) and _is_person(scope):
             url = str(Request(scope).base_url).rstrip("/")
             challenge = {"WWW-Authenticate": answer.headers["WWW-Authenticate"]}
@@ -144,10 +195,19 @@ class Doorkeeper:
         if key is not None:
             known = await jay.access.authenticate(key)
             caller = Caller(key=known.id, bounds=known.bounds, request=request)
-            return Visit(key=known, jay=jay.for_tenant(known.tenant).for_caller(caller), home=jay.tenant)
+            theirs = jay.for_tenant(known.tenant).for_caller(caller)
+            return Visit(key=known, jay=theirs, home=jay.tenant, turns=self._turns)
         if not self._is_private or await jay.access.wants_keys(within=NOTICED):
             raise Unauthenticated
-        return Visit(key=None, jay=jay.for_caller(Caller(request=request)), home=jay.tenant)
+        return Visit(key=None, jay=jay.for_caller(Caller(request=request)), home=jay.tenant, turns=self._turns)
+
+
+class _NoRoom(Exception):
+    """Carries why a request cannot be under way beside the others, past what the routes themselves raise."""
+
+    def __init__(self, error: TooManyRequests) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 def _key_in(headers: Headers) -> str | None:
@@ -245,8 +305,14 @@ class Needs:
         _bearer: Annotated[object, Depends(_BEARER)],
         _header: Annotated[object, Depends(_HEADER)],
     ) -> Scrubjay:
-        """The memory that this request may use. Raises Forbidden and TooManyRequests."""
+        """The memory that this request may use. Raises Forbidden and TooManyRequests. Asked again, it counts once."""
         visit = visit_of(request)
+        return visit.jay if visit.admitted_by is self else await self.admit(request)
+
+    async def admit(self, request: Request) -> Scrubjay:
+        """The same, and counted each time."""
+        visit = visit_of(request)
+        visit.kind = self._kind
         if self._right is not None:
             visit.check(self._right)
         visit.is_secret = self._secret
@@ -260,7 +326,14 @@ class Needs:
             cast("Allowance", request.state.allowance).widen(streamed=self._right == "write")
         if self._noted and request.method not in _SAFE:
             await visit.jay.access.log.note("admin.requested", f"{request.method} {request.url.path}"[:255])
+        visit.admitted_by = self
         return visit.jay
+
+
+async def sees_details(request: Request) -> bool:
+    """Whether what anybody may ask is answered in full: where the stores are, and what ails them."""
+    found: bool = await request.state.is_operator()
+    return found
 
 
 Jay: TypeAlias = Annotated[Scrubjay, Depends(Needs("read", "read"))]

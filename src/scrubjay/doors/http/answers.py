@@ -288,23 +288,25 @@ class Health(BaseModel):
 class Store(BaseModel):
     """How one store or model is doing."""
 
-    name: str = Field(description="Its address, or its kind.", examples=["qdrant://127.0.0.1:6333"])
+    name: str = Field(
+        description="Its kind; to whoever runs the service, its address.", examples=["qdrant://127.0.0.1:6333"]
+    )
     state: Literal["up", "down", "unknown"]
     since: datetime | None = Field(default=None, description="Since when, as far as this process knows.")
     milliseconds: float | None = Field(default=None, description="How long it took to answer.")
-    error: str | None = Field(default=None, description="Why it is down.")
+    error: str | None = Field(default=None, description="Why it is down, to whoever runs the service.")
     retry: datetime | None = Field(default=None, description="It is not asked before this moment.")
     remedy: str | None = Field(default=None, description="What still works, and what to do.")
 
     @classmethod
-    def of(cls, store: model.StoreHealth) -> Self:
-        """All that is known."""
+    def of(cls, store: model.StoreHealth, *, in_full: bool) -> Self:
+        """All that is known; to strangers, its kind and its state, and neither where it is nor what it answered."""
         return cls(
-            name=store.name,
+            name=store.name if in_full else store.name.partition(":")[0],
             state=store.state,
             since=store.since,
             milliseconds=round(store.milliseconds, 2) if store.milliseconds is not None else None,
-            error=store.error or None,
+            error=(store.error or None) if in_full else None,
             retry=store.retry,
             remedy=store.remedy or None,
         )
@@ -318,9 +320,9 @@ class Readiness(BaseModel):
     pending: int | None = Field(default=None, description="Memories that wait to be indexed by meaning.")
 
     @classmethod
-    def of(cls, health: model.Health) -> Self:
+    def of(cls, health: model.Health, *, in_full: bool) -> Self:
         """Every store."""
-        stores = {part: Store.of(store) for part, store in health.stores.items()}
+        stores = {part: Store.of(store, in_full=in_full) for part, store in health.stores.items()}
         return cls(status=health.state, stores=stores, pending=health.pending)
 
 

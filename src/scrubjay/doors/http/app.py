@@ -1,8 +1,10 @@
 """The application: the routes, what stands before them, and the memory that opens and closes with it."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +13,7 @@ from fastapi.responses import HTMLResponse
 
 from scrubjay import __version__
 from scrubjay.doors.http import answers, pages
-from scrubjay.doors.http.access import Jay
+from scrubjay.doors.http.access import Jay, sees_details, visit_of
 from scrubjay.doors.http.aliased import Aliased
 from scrubjay.doors.http.entrance import add_entrance
 from scrubjay.doors.http.metrics import add_metrics
@@ -54,6 +56,7 @@ def application(settings: Settings, *, counted: Path | None = None) -> FastAPI:
         lifespan=lifespan,
         docs_url=None,
         redoc_url=None,
+        openapi_url=None,
     )
     add_entrance(app, settings)
     # Added last, so that it is the first: also what is refused is counted.
@@ -83,9 +86,11 @@ def _add_operations(app: FastAPI) -> None:
     async def readyz(request: Request, response: Response) -> answers.Readiness:
         """Ask every store and model, within seconds. Degraded still serves: from words alone if need be.
 
-        Without its records nothing can be served: that is a 503, with the same body.
+        Without its records nothing can be served: that is a 503, with the same body. Where a store is and why it is
+        down is told to an admin key of the installation's own tenant, and to this machine as long as there are no keys.
         """
-        found = answers.Readiness.of(await request.app.state.opening.health())
+        health = await request.app.state.opening.health()
+        found = answers.Readiness.of(health, in_full=await sees_details(request))
         if found.status == "down":
             response.status_code = 503
         return found
@@ -101,11 +106,25 @@ def _add_pages(app: FastAPI) -> None:
 
     @app.get("/", include_in_schema=False)
     async def home(request: Request, jay: Jay) -> HTMLResponse:
-        return HTMLResponse(pages.home(await jay.stats(), url=str(request.base_url).rstrip("/")))
+        found = visit_of(request).told(await jay.stats())
+        return HTMLResponse(pages.home(found, url=str(request.base_url).rstrip("/")))
+
+    # Anybody may ask for these two, and they stay as they are: each is written once.
+    @cache
+    def reference() -> str:
+        return pages.reference(app.openapi())
+
+    @cache
+    def document() -> bytes:
+        return json.dumps(app.openapi(), ensure_ascii=False, separators=(",", ":")).encode()
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
-        return HTMLResponse(pages.reference(app.openapi()))
+        return HTMLResponse(reference())
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def openapi() -> Response:
+        return Response(document(), media_type="application/json")
 
 
 def _describe_problems(app: FastAPI) -> None:

@@ -43,7 +43,7 @@ class Idempotency:
             return
         try:
             _check(name)
-            body = await _whole(receive)
+            body = await whole(receive)
             await self._once(scope, send, visit, name, body)
         except ScrubjayError as error:
             await problem_of(error, scope["path"])(scope, receive, send)
@@ -58,17 +58,17 @@ class Idempotency:
         if before is not None:
             given = Response(before.body, status_code=before.status, headers=dict(before.headers))
             given.headers["Idempotency-Replayed"] = "true"
-            await given(scope, _given(body), send)
+            await given(scope, once_more(body), send)
             return
         heard = _Heard(send)
         try:
             async with once.held(claim):
-                await self._app(scope, _given(body), heard)
+                await self._app(scope, once_more(body), heard)
         except Exception:
             await once.abandon(claim)
             raise
         # What only reads is not kept, whatever its method; nor is what came to nothing: it may be tried again.
-        if heard.is_success and visit.needs != "read":
+        if heard.is_success and visit.needs in ("write", "admin"):
             await once.finish(claim, heard.answer if not visit.is_secret else None)
         else:
             await once.abandon(claim)
@@ -113,7 +113,8 @@ def _said(scope: Scope, body: bytes) -> bytes:
     return b"\n".join((scope["method"].encode(), scope["path"].encode(), scope["query_string"], body))
 
 
-async def _whole(receive: Receive) -> bytes:
+async def whole(receive: Receive) -> bytes:
+    """All that is sent. One that breaks off ends there."""
     body = bytearray()
     while True:
         message = await receive()
@@ -122,7 +123,7 @@ async def _whole(receive: Receive) -> bytes:
             return bytes(body)
 
 
-def _given(body: bytes) -> Receive:
+def once_more(body: bytes) -> Receive:
     """A body that was read already, given once more; after it there is nothing."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

@@ -7,6 +7,7 @@ from typing import Final
 from fastapi import FastAPI, Request, Response
 
 from scrubjay import __version__
+from scrubjay.doors.http.access import sees_details
 from scrubjay.doors.http.opening import Opening
 from scrubjay.doors.http.problems import RESPONSES
 from scrubjay.errors import Misconfigured, Unavailable
@@ -36,10 +37,15 @@ def add_metrics(app: FastAPI, telemetry: Telemetry) -> None:
         response_class=MetricsResponse,
     )
     async def metrics(request: Request) -> MetricsResponse:
-        """Say what was counted since the service started, over all its processes, and how the stores are doing."""
+        """Say what was counted since the service started, over all its processes, and how the stores are doing.
+
+        What names tenants, if that was asked for, needs an admin key of the installation's own tenant.
+        """
         opening: Opening = request.app.state.opening
         health, numbers = await asyncio.gather(opening.health(), _numbers(opening))
-        written = telemetry.metrics(health, numbers, version=__version__, is_open=opening.is_open)
+        written = telemetry.metrics(
+            health, numbers, version=__version__, is_open=opening.is_open, names_tenants=await sees_details(request)
+        )
         return MetricsResponse(written)
 
 

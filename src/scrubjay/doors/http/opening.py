@@ -34,6 +34,7 @@ class Opening:
         self.jay = jay
         self._settings = settings
         self._trouble: ScrubjayError | None = None
+        self._looking: asyncio.Task[Health] | None = None
 
     @asynccontextmanager
     async def kept(self) -> AsyncIterator[None]:
@@ -73,8 +74,13 @@ class Opening:
                 log.info("the database is there: the memory is open")
 
     async def health(self) -> Health:
-        """How the memory is doing. One that is not open yet is down, also when its database answers already."""
-        found = await self.jay.health()
+        """How the memory is doing. One that is not open yet is down, also when its database answers already.
+
+        Whoever asks while somebody else does gets the same answer: anybody may ask, and the stores are asked once.
+        """
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self.jay.health(), name="scrubjay-health")
+        found = await asyncio.shield(self._looking)
         if self._trouble is None:
             return found
         records = replace(found.stores["records"], state="down", error=str(self._trouble))

@@ -5,16 +5,30 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from scrubjay.errors import InvalidInput, ScrubjayError, Unauthenticated, UnderWay
+from scrubjay.errors import (
+    ChatUnavailable,
+    EmbedderUnavailable,
+    InvalidInput,
+    Misconfigured,
+    RerankerUnavailable,
+    ScrubjayError,
+    StoreUnavailable,
+    TooManyRequests,
+    Unauthenticated,
+    UnderWay,
+)
 from scrubjay.model.access import HELD
 from scrubjay.model.checks import shown
 from scrubjay.model.remedies import wanted
+
+log = structlog.get_logger("scrubjay.http")
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -102,22 +116,43 @@ def translate_errors(app: FastAPI) -> None:
     app.add_exception_handler(HTTPException, _from_http)
 
 
-def problem_of(error: ScrubjayError, path: str) -> ProblemResponse:
-    """The answer that says what the error says."""
-    answer = problem(kind=type(error).__name__, status=error.status, detail=str(error), path=path)
+def problem_of(error: ScrubjayError, path: str, *, to_operator: bool = False) -> ProblemResponse:
+    """The answer that says what the error says, as far as whoever asks may know it."""
+    detail = str(error) if to_operator else told(error)
+    answer = problem(kind=type(error).__name__, status=error.status, detail=detail, path=path)
     answer.headers.update(_HEADERS.get(type(error), {}))
     return answer
 
 
+def told(error: ScrubjayError) -> str:
+    """What the error says to strangers: nothing of where the stores are and what they answered. The log has that."""
+    if not isinstance(error, _OF_THE_HOUSE):
+        return str(error)
+    log.warning("a request met a fault of the installation", kind=type(error).__name__, error=str(error))
+    # The docstring is the message of an error of which no more is known.
+    return f"{type(error)()} Whoever runs the service finds the details in its log."
+
+
+_OF_THE_HOUSE: Final = (
+    StoreUnavailable,
+    EmbedderUnavailable,
+    ChatUnavailable,
+    RerankerUnavailable,
+    Misconfigured,
+)
+"""Errors that speak of addresses, files and settings."""
+
 _HEADERS: Final[dict[type[ScrubjayError], dict[str, str]]] = {
     Unauthenticated: {"WWW-Authenticate": 'Bearer realm="scrubjay"'},
     UnderWay: {"Retry-After": f"{HELD.total_seconds() / 4:.0f}"},
+    TooManyRequests: {"Retry-After": "1"},
 }
 
 
 async def _from_scrubjay(request: Request, error: Exception) -> ProblemResponse:
     assert isinstance(error, ScrubjayError)  # noqa: S101 -- what it is registered for
-    return problem_of(error, request.url.path)
+    visit = getattr(request.state, "visit", None)
+    return problem_of(error, request.url.path, to_operator=visit is not None and visit.is_operator)
 
 
 async def _from_validation(request: Request, error: Exception) -> ProblemResponse:

@@ -8,6 +8,7 @@ from typing import Final
 import uvicorn
 
 from scrubjay.doors.http.app import application
+from scrubjay.doors.http.connection import Connection
 from scrubjay.doors.http.crew import Crew
 from scrubjay.doors.http.logs import log_as_json
 from scrubjay.settings import Settings
@@ -66,6 +67,8 @@ def serve_one(settings: Settings, listener: socket.socket, folder: Path | None, 
         access_log=False,
         timeout_graceful_shutdown=GRACE,
         server_header=False,
+        http=Connection,
+        ws="none",
     )
     Server(config, tell).run(sockets=[listener])
 

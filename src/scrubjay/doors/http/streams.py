@@ -9,6 +9,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from scrubjay.doors.http.sizes import TOO_MANY, is_too_much
 from scrubjay.errors import InvalidInput, Unsupported
 from scrubjay.service import Scrubjay
 
@@ -22,8 +23,11 @@ WAITING: Final = 1_000
 """Events that may wait for a listener. One that is slower is cut off, and catches up when it comes back."""
 
 BEAT: Final = 15.0
-"""Seconds between signs of life, so that nobody on the way takes a quiet stream for a dead one; and between two looks
-at whether the key of a listener is still good."""
+"""Seconds between signs of life, so that nobody on the way takes a quiet stream for a dead one. Each comes after a look
+at whether the key of the listener is still good …"""
+
+LOOK: Final = 2.0
+"""… and so does an event, if the last look was so many seconds ago."""
 
 RETRY: Final = 2_000
 """Milliseconds after which a listener that was cut off should come back."""
@@ -53,6 +57,8 @@ async def lines_of(request: Request) -> AsyncIterator[str]:
 
 
 def _decoded(line: bytes) -> str:
+    if is_too_much(line):
+        raise InvalidInput(f"a line holds {TOO_MANY}: {line[:60]!r}")
     try:
         return line.decode()
     except UnicodeDecodeError as error:
@@ -143,7 +149,7 @@ async def told(
             event = await feed.next(until=until)
         except StopAsyncIteration:
             return
-        if time.monotonic() - asked >= BEAT:
+        if time.monotonic() - asked >= (BEAT if event is None else LOOK):
             if not await may_listen():
                 return
             asked = time.monotonic()

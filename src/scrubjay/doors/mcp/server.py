@@ -32,13 +32,29 @@ class MemoryOf(Protocol):
         """Return it for an HTTP request, or for None where there is none. Raises what keeps it from being used."""
 
 
-class Door:
-    """What answers the requests of the protocol. It translates, and holds no logic."""
+def in_full(error: ScrubjayError, _request: object) -> str:
+    """All that an error says: for whoever started us."""
+    return str(error)
 
-    def __init__(self, memory_of: MemoryOf, *, where: Where, shares_files: bool) -> None:
+
+class Door:
+    """What answers the requests of the protocol. It translates, and holds no logic.
+
+    `said` is what an error says to whoever made a request: not everybody may know where the stores are.
+    """
+
+    def __init__(
+        self,
+        memory_of: MemoryOf,
+        *,
+        where: Where,
+        shares_files: bool,
+        said: Callable[[ScrubjayError, object], str] = in_full,
+    ) -> None:
         self._memory_of = memory_of
         self._where = where
         self._shares_files = shares_files
+        self._said = said
 
     async def list_tools(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         """Describe every tool."""
@@ -62,7 +78,7 @@ class Door:
         except ValidationError as error:
             return _refused("; ".join(map(fault, error.errors()[:MOST_FAULTS])))
         except ScrubjayError as error:
-            return _refused(str(error))
+            return _refused(self._said(error, context.request))
         return types.CallToolResult(
             content=[types.TextContent(text=str(answer))],
             structured_content=answer.model_dump(mode="json", exclude_none=True),
@@ -100,7 +116,7 @@ class Door:
         try:
             found = await offered.read(await self._caller(context, self._where), uri)
         except ScrubjayError as error:
-            raise _protocol_error(error) from error
+            raise self._protocol_error(error, context) from error
         held = types.TextResourceContents(uri=uri, text=found.text, mime_type=found.mime_type)
         return types.ReadResourceResult(contents=[held])
 
@@ -130,13 +146,18 @@ class Door:
                 raise NotFound(f"there is no prompt {params.name[:80]!r}: use {known}")
             text = await prompt.written(await self._caller(context, self._where), params.arguments or {})
         except ScrubjayError as error:
-            raise _protocol_error(error) from error
+            raise self._protocol_error(error, context) from error
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description=prompt.description, messages=[message])
 
     async def _caller(self, context: Context, where: Where, *, writes: bool = False) -> Caller:
         jay = await self._memory_of(context.request, writes=writes)
         return Caller(jay=jay, where=where, shares_files=self._shares_files)
+
+    def _protocol_error(self, error: ScrubjayError, context: Context) -> MCPError:
+        """Resources and prompts have no answer for what went wrong, so the protocol's own error carries our message."""
+        code = types.INVALID_PARAMS if error.status < 500 else types.INTERNAL_ERROR
+        return MCPError(code, self._said(error, context.request))
 
 
 def server_of(door: Door, close: Callable[[], Awaitable[None]]) -> Server[None]:
@@ -189,8 +210,3 @@ def described(tool: Tool) -> types.Tool:
 
 def _refused(why: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=why)], is_error=True)
-
-
-def _protocol_error(error: ScrubjayError) -> MCPError:
-    """Resources and prompts have no answer for what went wrong, so the protocol's own error carries our message."""
-    return MCPError(types.INVALID_PARAMS if error.status < 500 else types.INTERNAL_ERROR, str(error))

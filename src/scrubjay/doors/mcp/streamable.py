@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Final
 
 import uvicorn
@@ -14,13 +14,17 @@ from starlette.requests import Request
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from scrubjay.doors.http.access import Needs, is_ours
+from scrubjay.doors.http.access import Needs, is_ours, visit_of
+from scrubjay.doors.http.connection import Connection
 from scrubjay.doors.http.entrance import add_entrance
+from scrubjay.doors.http.idempotency import once_more, whole
 from scrubjay.doors.http.logs import log_as_json
 from scrubjay.doors.http.opening import Opening
-from scrubjay.doors.http.problems import problem, translate_errors
+from scrubjay.doors.http.problems import problem, told, translate_errors
 from scrubjay.doors.http.server import GRACE, Server
+from scrubjay.doors.http.sizes import TOO_MANY, is_too_much
 from scrubjay.doors.mcp.server import Door, server_of
+from scrubjay.errors import ScrubjayError
 from scrubjay.model import Where
 from scrubjay.service import Scrubjay
 from scrubjay.settings import Settings
@@ -36,7 +40,7 @@ def application(settings: Settings, where: Where) -> FastAPI:
     """Build the service for these settings. The memory opens when it starts and closes when it stops."""
     # A request names its key, and so its memory: no session is kept between two of them, and any process may answer.
     sessions = StreamableHTTPSessionManager(
-        server_of(Door(memory_of, where=where, shares_files=False), _nothing),
+        server_of(Door(memory_of, where=where, shares_files=False, said=said), _nothing),
         json_response=True,
         stateless=True,
         max_request_body_size=settings.request_bytes,
@@ -51,7 +55,8 @@ def application(settings: Settings, where: Where) -> FastAPI:
 
     app = FastAPI(lifespan=lifespan, docs_url=None, redoc_url=None, openapi_url=None)
     # The server never speaks first, so there is no stream to listen to.
-    app.router.routes.append(Route(PATH, endpoint=SameOrigin(StreamableHTTPASGIApp(sessions)), methods=["POST"]))
+    tools = Measured(StreamableHTTPASGIApp(sessions))
+    app.router.routes.append(Route(PATH, endpoint=SameOrigin(tools), methods=["POST"]))
     add_entrance(app, settings)
     translate_errors(app)
     return app
@@ -60,7 +65,29 @@ def application(settings: Settings, where: Where) -> FastAPI:
 async def memory_of(request: object, *, writes: bool) -> Scrubjay:
     """The memory that this request may use: that of its key. Raises Forbidden and TooManyRequests."""
     assert isinstance(request, Request)  # noqa: S101 -- this transport has one for every message
-    return await (_WRITING if writes else _READING)(request, None, None)
+    return await (_WRITING if writes else _READING).admit(request)
+
+
+def said(error: ScrubjayError, request: object) -> str:
+    """What an error says to whoever made this request."""
+    return str(error) if isinstance(request, Request) and visit_of(request).is_operator else told(error)
+
+
+class Measured:
+    """Reads what was sent as a whole, refuses what nobody could read in time, and lets each tenant have its turns."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the request through, or answer it here."""
+        visit, body = visit_of(Request(scope)), await whole(receive)
+        if is_too_much(body):
+            detail = f"the body holds {TOO_MANY}"
+            await problem(kind="ContentTooLarge", status=413, detail=detail, path=scope["path"])(scope, receive, send)
+            return
+        async with visit.turns.taken(visit.key.tenant, "read") if visit.key is not None else nullcontext():
+            await self._app(scope, once_more(body), send)
 
 
 class SameOrigin:
@@ -97,6 +124,8 @@ def run(settings: Settings, where: Where, listener: socket.socket, *, wants_keys
         access_log=False,
         timeout_graceful_shutdown=GRACE,
         server_header=False,
+        http=Connection,
+        ws="none",
     )
     Server(config, _greeter(f"{url}{PATH}", wants_keys=wants_keys)).run(sockets=[listener])
 

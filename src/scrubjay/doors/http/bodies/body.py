@@ -48,6 +48,9 @@ Data: TypeAlias = dict[str, JsonValue]
 MOST_NAMES: Final = 1_000
 """Names in one object. No object takes as many, and of those that are not known each would be a fault of its own."""
 
+MOST_AT_ONCE: Final = 10_000
+"""Things that one request tells. All are checked before any is stored, and everybody else waits meanwhile."""
+
 
 def shaped(example: dict[str, Any]) -> ConfigDict:
     """A body that refuses names it does not know, and an example of it."""
@@ -237,10 +240,18 @@ def _one_or_many(value: object) -> str:
     return "many" if isinstance(value, list) else "one"
 
 
+def _not_too_many(value: object) -> object:
+    if isinstance(value, list) and len(value) > MOST_AT_ONCE:
+        raise InvalidInput(
+            f"the body is a list of {len(value):,}: send at most {MOST_AT_ONCE:,} at once, or import them"
+        )
+    return value
+
+
 def one_or_many(kind: type[One]) -> Any:  # noqa: ANN401 -- a type, as `typing` writes it
     """The type of a body that is one thing, or a list of them."""
     one, many = Annotated[kind, Tag("one")], Annotated[list[kind], _EndingEarly(), Tag("many")]  # type: ignore[valid-type]  # known when it runs
-    return Annotated[one | many, Discriminator(_one_or_many)]
+    return Annotated[one | many, Discriminator(_one_or_many), BeforeValidator(_not_too_many)]
 
 
 def each(told: One | list[One]) -> list[Any]:

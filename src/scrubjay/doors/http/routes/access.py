@@ -6,13 +6,14 @@ from fastapi import APIRouter, Path, Query, Request
 
 from scrubjay.doors.http import answers
 from scrubjay.doors.http.access import Anybody, KeysJay, visit_of
+from scrubjay.doors.http.admitted import Admitted
 from scrubjay.doors.http.bodies import access as bodies
 from scrubjay.doors.http.problems import RESPONSES
 from scrubjay.doors.http.routes.room import Room
 
 keys = Room("/keys", tag="access", memory="access")
 log = Room("/audit", tag="access", memory="access")
-asking = APIRouter(tags=["access"], responses=RESPONSES)
+asking = APIRouter(tags=["access"], responses=RESPONSES, route_class=Admitted)
 
 KeyId = Annotated[str, Path(description="A key's id, such as 0f1e2d3c4b5a6978.")]
 

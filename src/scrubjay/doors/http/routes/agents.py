@@ -8,6 +8,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import TypeAdapter, create_model
 
 from scrubjay.doors.http.access import HeavyJay, Jay, OperatorJay, WriteJay
+from scrubjay.doors.http.admitted import Admitted
 from scrubjay.doors.http.bodies import agents as bodies
 from scrubjay.doors.http.problems import RESPONSES
 from scrubjay.doors.http.routes.parameters import page, page_of, read_as_text
@@ -17,7 +18,7 @@ from scrubjay.doors.http.values import answer, plain
 from scrubjay.model.agents import Agent, Cycle
 
 room = Room("/agents", tag="agents", memory="agents")
-streamed = APIRouter(prefix="/agents", tags=["agents"], responses=RESPONSES)
+streamed = APIRouter(prefix="/agents", tags=["agents"], responses=RESPONSES, route_class=Admitted)
 
 Name = Annotated[str, Path(description="The agent's name.")]
 Index = Annotated[int, Path(description="Which cycle, from 1.")]

@@ -2,12 +2,12 @@
 
 from typing import Annotated
 
-from fastapi import Body, Query, Response
+from fastapi import Body, Query, Request, Response
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from scrubjay.doors.http import answers
-from scrubjay.doors.http.access import HeavyWriteJay, Jay, WriteJay
+from scrubjay.doors.http.access import HeavyWriteJay, Jay, WriteJay, visit_of
 from scrubjay.doors.http.bodies import memory as bodies
 from scrubjay.doors.http.bodies.body import Forgetting, alike, each
 from scrubjay.doors.http.conditional import Conditions
@@ -96,9 +96,9 @@ async def count(jay: Jay, narrow: Annotated[bodies.Counted, Query()]) -> object:
 
 
 @room.get("/stats", "stats", summary="What a place holds")
-async def stats(jay: Jay, place: Where) -> object:
+async def stats(jay: Jay, request: Request, place: Where) -> object:
     """Say how many memories the place holds, of which kinds, and how the memory is doing."""
-    return await jay.stats(**place.keywords())
+    return visit_of(request).told(await jay.stats(**place.keywords()))
 
 
 @room.get("/history", "history", summary="Every version of a key", answers=list[answers.Memory])

@@ -7,6 +7,7 @@ from typing import Any, TypeVar, get_type_hints
 
 from fastapi import APIRouter
 
+from scrubjay.doors.http.admitted import Admitted
 from scrubjay.doors.http.problems import RESPONSES
 from scrubjay.doors.http.routes.parameters import read_as_text
 from scrubjay.doors.http.values import answer, plain
@@ -35,7 +36,7 @@ class Room:
     """The routes of one memory. Each is a verb, named by what follows the memory's own name."""
 
     def __init__(self, prefix: str, *, tag: str, memory: str = "") -> None:
-        self.router = APIRouter(prefix=prefix, tags=[tag], responses=RESPONSES)
+        self.router = APIRouter(prefix=prefix, tags=[tag], responses=RESPONSES, route_class=Admitted)
         self._tag = tag
         self._memory = memory
 

@@ -8,6 +8,7 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field, TypeAdapter
 
 from scrubjay.doors.http.access import HeavyJay, HeavyWriteJay, Jay, is_still_admitted
+from scrubjay.doors.http.admitted import Admitted
 from scrubjay.doors.http.bodies.memory import Export, Import
 from scrubjay.doors.http.bodies.work import Missed, Resumed
 from scrubjay.doors.http.problems import RESPONSES
@@ -19,7 +20,7 @@ from scrubjay.doors.http.values import answer, plain
 memories = Room("/memory", tag="memory")
 executions = Room("/memory/tasks", tag="tasks", memory="tasks")
 happened = Room("/events", tag="events")
-streamed = APIRouter(responses=RESPONSES)
+streamed = APIRouter(responses=RESPONSES, route_class=Admitted)
 
 _LINE: Final = {"schema": {"type": "string"}, "example": '{"format":"scrubjay-memories","version":1}\n'}
 _EVENT: Final = {

@@ -1,0 +1,27 @@
+"""How many values a text of JSON holds, told before it is read: each costs far more than its bytes."""
+
+from typing import Final
+
+MOST_VALUES: Final = 200_000
+"""In one body, or one line of many. 16 MB of empty lists kept a server from answering anybody for half a minute."""
+
+_MARKS: Final = (b",", b"[", b"{")
+"""Every value but the first stands behind one of these."""
+
+TOO_MANY: Final = f"more than {MOST_VALUES:,} values: send it in several parts"
+
+
+def is_too_much(text: bytes) -> bool:
+    """Whether this JSON holds so many values that everybody else would wait for it."""
+    if _marks(text) < MOST_VALUES:
+        return False
+    # Texts have such marks, too, so they are left out: what lies between every other pair of quotation marks.
+    bare = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    # At most every other text is the name of a value: of more, nothing has to be left out.
+    if bare.count(b'"') > 4 * MOST_VALUES:
+        return True
+    return _marks(b"".join(bare.split(b'"')[::2])) >= MOST_VALUES
+
+
+def _marks(text: bytes) -> int:
+    return sum(map(text.count, _MARKS))

@@ -1,0 +1,80 @@
+"""Turns: what one tenant asks for at once is done a few at a time, so that the others do not wait for all of it."""
+
+import asyncio
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Final, Literal, TypeAlias
+
+from starlette.datastructures import Headers
+
+from scrubjay.errors import TooManyRequests
+from scrubjay.model.access import RouteClass
+
+Kind: TypeAlias = RouteClass | Literal["large"]
+
+AT_ONCE: Final[dict[Kind, int]] = {"read": 4, "write": 32, "heavy": 4, "large": 8}
+"""Requests of one tenant that one process works on at the same time. Reading is not done sooner by more of them, and
+writers share a transaction. `large` ones have a body that takes memory while it comes."""
+
+UNDER_WAY: Final = 500
+"""Requests of one tenant that one process knows of: those that wait for their turn, come slowly, or listen."""
+
+_LARGE: Final = 65_536
+"""Bytes of a body that is large."""
+
+_STREAMED: Final = "application/x-ndjson"
+
+
+class _Line:
+    """Those who wait for the same turn, and how many of them there are."""
+
+    def __init__(self, most: int) -> None:
+        self.free = asyncio.Semaphore(most)
+        self.members = 0
+
+
+class Turns:
+    """Who works, and who waits, of each tenant."""
+
+    def __init__(self) -> None:
+        self._lines: dict[tuple[str, Kind], _Line] = {}
+        self._under_way: Counter[str] = Counter()
+
+    @contextmanager
+    def counted(self, tenant: str) -> Iterator[None]:
+        """Count a request while it is under way. Raises TooManyRequests when there are too many of this tenant."""
+        if self._under_way[tenant] >= UNDER_WAY:
+            raise TooManyRequests(
+                f"{UNDER_WAY} requests and streams of this tenant are under way: end some of them, then come back"
+            )
+        self._under_way[tenant] += 1
+        try:
+            yield
+        finally:
+            self._under_way[tenant] -= 1
+            if not self._under_way[tenant]:
+                del self._under_way[tenant]
+
+    @asynccontextmanager
+    async def taken(self, tenant: str, kind: Kind) -> AsyncIterator[None]:
+        """Wait for a turn, and have it meanwhile. Those of other tenants and other kinds are not waited for."""
+        line = self._lines.setdefault((tenant, kind), _Line(AT_ONCE[kind]))
+        line.members += 1
+        try:
+            async with line.free:
+                yield
+        finally:
+            line.members -= 1
+            if not line.members:
+                del self._lines[tenant, kind]
+
+
+def is_large(headers: Headers) -> bool:
+    """Whether the body takes memory until it has come. What is read line by line takes none."""
+    if headers.get("content-type", "").startswith(_STREAMED):
+        return False
+    declared = headers.get("content-length")
+    if declared is None:
+        return "transfer-encoding" in headers
+    return not declared.isdecimal() or int(declared[:18]) > _LARGE

@@ -1,0 +1,163 @@
+"""What one tenant sends cannot keep the service from the others: asked for first, bounded, and done in turns."""
+
+import asyncio
+import json
+
+import pytest
+from keyed import bearing, served, service
+
+from scrubjay.doors.http import sizes, turns
+from scrubjay.doors.http.bodies.body import MOST_AT_ONCE
+from scrubjay.errors import TooManyRequests
+from scrubjay.ports import watch
+
+JSON = {"content-type": "application/json"}
+
+
+@pytest.fixture
+def house():
+    with service(limit_write="2/hour") as house:
+        yield house
+
+
+def test_what_cannot_be_read_is_counted_too(house):
+    key = bearing(house.key()) | JSON
+    for left in ("1", "0"):
+        answer = house.client.post("/v1/memory", content=b'{"content": ', headers=key)
+        assert (answer.status_code, answer.headers["ratelimit-remaining"]) == (400, left)
+    assert house.client.post("/v1/memory", content=b'{"content": ', headers=key).status_code == 429
+
+
+def test_who_may_not_write_is_told_before_anything_is_read(house):
+    key = bearing(house.key(rights=["read"])) | JSON
+    assert house.client.post("/v1/memory", content=b"no JSON at all", headers=key).status_code == 403
+
+
+def test_a_body_of_very_many_values_is_refused(house):
+    body = b'{"content": "x", "data": {"a": [' + b"[]," * sizes.MOST_VALUES + b"1]}}"
+    answer = house.client.post("/v1/memory", content=body, headers=bearing(house.key()) | JSON)
+    assert (answer.status_code, answer.json()["type"]) == (413, "urn:scrubjay:error:content-too-large")
+    assert "more than 200,000 values" in answer.json()["detail"]
+
+
+def test_a_text_may_hold_as_many_marks_as_it_likes(house):
+    table = "1,[2],{3}\n" * 80_000
+    answer = house.client.post("/v1/memory", json={"content": table}, headers=bearing(house.key()))
+    assert answer.status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("text", "is_too_much"),
+    [
+        (json.dumps({"a": ",[{" * 200_000}).encode(), False),
+        (json.dumps({"a": '",["{' * 200_000}).encode(), False),
+        (json.dumps([1] * 300_000).encode(), True),
+        # No text in them ends, and they are read once all the same.
+        (b'"' + b'\\",' * 2_000_000, False),
+        (b'"' + b'\\",' * 2_000_000 + b"\\", False),
+        (b'",' * 2_000_001, True),
+    ],
+)
+def test_values_are_counted_outside_of_texts(text, is_too_much):
+    assert sizes.is_too_much(text) is is_too_much
+
+
+def test_a_list_has_an_end(house):
+    body = [{"content": "x"}] * (MOST_AT_ONCE + 1)
+    answer = house.client.post("/v1/memory", json=body, headers=bearing(house.key()))
+    assert answer.status_code == 400
+    assert "the body is a list of 10,001: send at most 10,000 at once, or import them" in answer.json()["detail"]
+
+
+def test_a_line_of_very_many_values_is_refused(house):
+    lines = b'{"format": "scrubjay-memories", "version": 1}\n[' + b"[]," * sizes.MOST_VALUES + b"1]\n"
+    headers = bearing(house.key()) | {"content-type": "application/x-ndjson"}
+    answer = house.client.post("/v1/memory/import", content=lines, headers=headers)
+    assert answer.status_code == 400
+    assert "a line holds more than 200,000 values" in answer.json()["detail"]
+
+
+class Seen:
+    """How many recalls were under way at the same time."""
+
+    def __init__(self):
+        self.now = self.most = 0
+
+    def began(self, stage):
+        if stage.name == "recall":
+            self.now += 1
+            self.most = max(self.most, self.now)
+
+    def ended(self, stage, state):
+        if stage.name == "recall":
+            self.now -= 1
+
+
+async def test_one_tenant_is_answered_a_few_at_a_time():
+    async with served() as house:
+        mine = bearing(await asyncio.to_thread(house.key))
+        stop = watch(seen := Seen())
+        try:
+            asked = [house.client.post("/v1/memory/recall", json={"query": "x"}, headers=mine) for _ in range(40)]
+            answers = await asyncio.gather(*asked)
+        finally:
+            stop()
+    assert {answer.status_code for answer in answers} == {200}
+    assert 1 <= seen.most <= turns.AT_ONCE["read"]
+
+
+async def test_others_do_not_wait_for_a_turn():
+    line, order = turns.Turns(), []
+    async with asyncio.timeout(60), asyncio.TaskGroup() as group:
+        end = asyncio.Event()
+
+        async def work(tenant, kind):
+            async with line.taken(tenant, kind):
+                order.append((tenant, kind))
+                await end.wait()
+
+        for _ in range(turns.AT_ONCE["read"] + 1):
+            group.create_task(work("acme", "read"))
+        group.create_task(work("globex", "read"))
+        group.create_task(work("acme", "write"))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert order.count(("acme", "read")) == turns.AT_ONCE["read"]
+        assert {("globex", "read"), ("acme", "write")} <= set(order)
+        end.set()
+    assert order.count(("acme", "read")) == turns.AT_ONCE["read"] + 1
+    assert not line._lines  # Nothing is kept of a tenant that asks for nothing.
+
+
+def test_requests_under_way_have_an_end(monkeypatch, house):
+    line = turns.Turns()
+    monkeypatch.setattr(turns, "UNDER_WAY", 1)
+    with line.counted("acme"):
+        with line.counted("globex"):
+            pass
+        with (
+            pytest.raises(TooManyRequests, match="1 requests and streams of this tenant are under way"),
+            line.counted("acme"),
+        ):
+            pass
+    with line.counted("acme"):
+        pass
+    assert not line._under_way
+    monkeypatch.setattr(turns, "UNDER_WAY", 0)
+    answer = house.client.get("/v1/memory", headers=bearing(house.key()))
+    assert (answer.status_code, answer.headers["retry-after"]) == (429, "1")
+
+
+@pytest.mark.parametrize(
+    ("headers", "is_large"),
+    [
+        ({}, False),
+        ({"content-length": "65536"}, False),
+        ({"content-length": "65537"}, True),
+        ({"content-length": "nonsense"}, True),
+        ({"transfer-encoding": "chunked"}, True),
+        ({"transfer-encoding": "chunked", "content-type": "application/x-ndjson"}, False),
+    ],
+)
+def test_what_takes_memory_while_it_comes_is_large(headers, is_large):
+    assert turns.is_large(turns.Headers(headers)) is is_large
