@@ -63,7 +63,7 @@ lost when it held for these too.
 
 ONE_WORD: Final = 6.0
 LEAST_RARITY_ALONE: Final = 2.0
-"""Below the first, BM25 counts by its square where most memories stand alone; the second is their `LEAST_RARITY`.
+"""Below the first, BM25 counts by its square where most stand in no session; the second is their `LEAST_RARITY`.
 
 A memory of a small store that shares one word with the question has 2 to 5, and "file" or "change" proves little; two
 words together prove more than twice as much. Turns of talk need the one word, which is often a name; so does whoever
@@ -180,7 +180,7 @@ class Fused(Sequence[Candidate]):
         return len(self._rows)
 
     def _candidate(self, row: int, relevance: float) -> Candidate:
-        found, score, start, stop, _ = self._matches[row]
+        found, score, start, stop, _, _ = self._matches[row]
         cosine = score if row < self._compared else None
         return Candidate(found, relevance, _Signals(self._noted, row, cosine), start, stop)
 
@@ -218,7 +218,7 @@ def fuse(
         absent = _absent(name, scores, complete=complete)
         least = _least_spread(name, scores)
         if name == "words" and complete and len(weights) > 1:
-            scores, least = _of_few(scores, ordinary=not numbered and _stand_alone(columns["meaning"]))
+            scores, least = _of_few(scores, ordinary=not numbered and _lie_outside(columns["meaning"]))
         standard = _standardized(scores, rows[name], len(firsts), absent=absent, least=least)
         totals = [total + weight * score for total, score in zip(totals, standard, strict=True)]
         noted.append(_Noted(name, columns[name], rows[name], standard, weight))
@@ -271,7 +271,7 @@ def _trust(words: Sequence[Match]) -> float:
 def _brevity(meaning: Sequence[Match]) -> float:
     """From `LEAST_BREVITY` to 1: how short the documents are, by the median length of the parts that were found."""
     # What may be a turn of talk counts as short.
-    lengths = sorted([stop - start if alone and stop else 0 for _, _, start, stop, alone in meaning])
+    lengths = sorted([stop - start if alone and stop else 0 for _, _, start, stop, alone, _ in meaning])
     return max(LEAST_BREVITY, BRIEF / max(BRIEF, lengths[len(lengths) // 2]))
 
 
@@ -310,9 +310,9 @@ def _of_few(scores: list[float], *, ordinary: bool) -> tuple[list[float], float]
     return scores, min(least, scores[0])
 
 
-def _stand_alone(meaning: Sequence[Match]) -> bool:
+def _lie_outside(meaning: Sequence[Match]) -> bool:
     """Whether most of what was found is no turn of a session."""
-    return 2 * sum([match.alone for match in meaning]) > len(meaning)
+    return 2 * sum([match.outside for match in meaning]) > len(meaning)
 
 
 def _standardized(

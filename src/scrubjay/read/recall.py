@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from scrubjay.model import Hit, Hits, Memory, Query
 from scrubjay.model.answers import hit_found
-from scrubjay.model.memory import MESSAGE_KIND
 from scrubjay.model.words import terms_of
 from scrubjay.ports import Calibrated, Stores, Trees, stage
 from scrubjay.read.clauses import unite
@@ -93,8 +92,7 @@ async def _judged(
         with stage("rerank"):
             ranked = rerank(hydrated, question=question, now=now, left=len(relevances) - many)
             diverse = diversify(ranked, query.limit)
-        is_talk = any(memory.kind == MESSAGE_KIND for _, memory in fetched)
-        start, many = many, needed(diverse, relevances, query.limit, fetched=many, is_talk=is_talk)
+        start, many = many, needed(diverse, relevances, query.limit, fetched=many)
         if many <= start:
             if start < len(relevances):
                 stores.lift.note(sum(diverse.answers[-1].parts) - relevances[query.limit - 1])

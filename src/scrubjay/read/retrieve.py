@@ -61,7 +61,7 @@ class Retrieved:
 
     @property
     def stands_alone(self) -> bool:
-        """Whether nothing that was found is known or suspected to be a turn of a session."""
+        """Whether nothing that was found is known or suspected to be a turn of a session, or a message."""
         return all(
             all(map(_ALONE, matches)) for rankings in (self.rankings, *self.clauses) for matches in rankings.values()
         )

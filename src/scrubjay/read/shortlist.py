@@ -2,8 +2,8 @@
 
 A hundred candidates are found for ten answers. What reranking adds to a memory that stands alone, outside of any
 session, is bounded, so one that lies far enough behind the last answer cannot become one. A turn of a conversation
-is different: others lend it relevance, and it lends to others, so where there is one all are fetched. A message outside
-of any session is judged as a turn is, which is known once one was fetched: until then, it is taken to stand alone.
+is different: others lend it relevance, and it lends to others, so where there is one all are fetched. So it is where
+there is a message outside of any session, for that is judged as a turn is, and bears on what stands beside it.
 """
 
 from bisect import bisect_right
@@ -39,14 +39,12 @@ def shortlist(
     return max(many, _reaching(relevances, relevances[limit - 1] + lift))
 
 
-def needed(diverse: Diverse, relevances: Sequence[float], limit: int, *, fetched: int, is_talk: bool = False) -> int:
+def needed(diverse: Diverse, relevances: Sequence[float], limit: int, *, fetched: int) -> int:
     """How many of the candidates have to be fetched, given the best of those that were; no more when these are enough.
 
     Once as many were fetched, the answers are those of all. One that is left could take the place of an answer that
-    it outranks, and of one that only repeats another. `is_talk` says whether a message was among those fetched.
+    it outranks, and of one that only repeats another.
     """
-    if is_talk:
-        return len(relevances)
     if len(diverse.answers) < limit or diverse.repeats:
         return min(len(relevances), FURTHER * fetched)
     return _reaching(relevances, sum(diverse.answers[-1].parts))

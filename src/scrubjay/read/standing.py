@@ -87,7 +87,7 @@ async def join_standing(
         or query.least_similarity is not None
         or serving is None
         or vector is None
-        or not by_assistant(found)
+        or not _is_asked(found)
     ):
         return list(found), ()
     known = {memory.id for _, memory in found}
@@ -109,6 +109,12 @@ async def join_standing(
         if (laid_down := _laid_down(pair[1])) is not None:
             joining.setdefault(laid_down, pair)
     return [*found, *joining.values()], ()
+
+
+def _is_asked(found: Sequence[tuple[Candidate, Memory]]) -> bool:
+    """Whether a turn of an assistant was found. What stands alone is no turn, whatever role its data name."""
+    said = by_assistant(found)
+    return any(memory.id in said and (memory.position is not None or memory.may_be_turn) for _, memory in found)
 
 
 def _laid_down(memory: Memory) -> str | None:

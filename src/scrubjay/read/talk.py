@@ -56,6 +56,14 @@ WHEN: Final = 2.0
 Measured on the dev part of LoCoMo: R@1 0.382 → 0.390, sessions R@10 0.941 → 0.947.
 """
 
+FOREMOST: Final = 10
+"""What is known of talk counts by its share of the first so many: who asks for a fact finds facts before any turn.
+
+Measured with 222 hand-written memories beside 100 turns of each of four conversations of LoCoMo, on the dev part: R@1
+of the facts 0.533 → 0.582 beside messages outside of sessions, 0.508 → 0.557 beside sessions, and R@10 of the talk
+stays 0.865 and 0.918. With 20 and 50 all of them stay within a point. Where all is talk, nothing changes.
+"""
+
 _ASKS_WHEN: Final = re.compile(
     r"^\W*(?:when|how long)\b|\b(?:what|which) (?:date|day|week|month|year|time)\b", re.IGNORECASE
 )
@@ -76,10 +84,11 @@ def talk(
 ) -> list[tuple[float, float, float]] | None:
     """For each memory, what is added for its passage, for what it tells, and for who tells it; None without any talk.
 
-    `sessions` has the session of each. What stands beside the talk has its own words counted as well, or a turn would
-    outrank a fact for nothing.
+    `sessions` has the session of each, best first. What stands beside the talk has its own words counted as well, or a
+    turn would outrank a fact for nothing. All of it counts by the share of the talk among the `FOREMOST`.
     """
-    if not any(session is not None and session.between_people for session in sessions):
+    share = _share_of_talk(sessions[:FOREMOST])
+    if not share:
         return None
     passages = _passages(found, sessions, question.terms)
     named = _named(found, question.terms)
@@ -87,14 +96,20 @@ def talk(
     parts = []
     for passage, session, (_, memory) in zip(passages, sessions, found, strict=True):
         if session is None or not session.between_people:
-            parts.append((PASSAGE * passage, 0.0, 0.0))
+            parts.append((PASSAGE * passage * share, 0.0, 0.0))
             continue
         told = _told(memory.content)
         if asks_when and _speaks_of_a_time(memory.content):
             told += WHEN
         is_named = named is not None and memory.author == named
-        parts.append((PASSAGE * passage, told, SPEAKER if is_named else 0.0))
+        parts.append((PASSAGE * passage * share, told * share, SPEAKER * share if is_named else 0.0))
     return parts
+
+
+def _share_of_talk(sessions: Sequence[Session | None]) -> float:
+    """How much of what these sessions are of is talk between people."""
+    talking = sum([session is not None and session.between_people for session in sessions])
+    return talking / len(sessions) if talking else 0.0
 
 
 def _named(found: Sequence[tuple[Candidate, Memory]], terms: Sequence[str]) -> str | None:

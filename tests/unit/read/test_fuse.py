@@ -88,7 +88,7 @@ def test_words_decide_between_what_is_close_alike_however_small_the_store():
 
 def alone(matches: list[Match]) -> list[Match]:
     """The same, known to stand in no session."""
-    return [match._replace(alone=True) for match in matches]
+    return [match._replace(alone=True, outside=True) for match in matches]
 
 
 def words_z(meaning: list[Match], **words: float) -> dict[UUID, float]:
@@ -99,13 +99,15 @@ def words_z(meaning: list[Match], **words: float) -> dict[UUID, float]:
 
 def near_and_nearer(*, together: int = 0) -> list[Match]:
     """Of forty, A is the closest in meaning and B comes next; so many of the others are turns of sessions."""
-    others = [Match(UUID(int=100 + place), 0.10, alone=place >= together) for place in range(38)]
-    return [*alone(ranking(a=0.35, b=0.27)), *others]
+    others = [Match(UUID(int=100 + place), 0.10) for place in range(38)]
+    return [*alone(ranking(a=0.35, b=0.27)), *others[:together], *alone(others[together:])]
 
 
 def test_one_word_in_common_does_not_beat_what_is_close_among_facts_and_two_do():
-    talk = [match._replace(alone=False) for match in near_and_nearer()]
+    talk = [match._replace(alone=False, outside=False) for match in near_and_nearer()]
     assert order({"meaning": talk, "words": ranking(b=4.0)})[0] == B, "a turn of talk may need the one word"
+    strays = [match._replace(alone=False) for match in near_and_nearer()]
+    assert order({"meaning": strays, "words": ranking(b=4.0)})[0] == A, "a message outside of any session does not"
     assert order({"meaning": near_and_nearer(), "words": ranking(b=4.0)})[0] == A
     assert order({"meaning": near_and_nearer(), "words": ranking(b=8.0)})[0] == B
 

@@ -130,10 +130,10 @@ def test_a_turn_of_the_time_that_is_named_counts_more():
 
 
 def test_what_is_known_of_talk_counts_less_among_few():
-    few = turn(1, author="Anna")
-    alone = signals_of(few, ranked(pair(few), pair(a_memory(), 0.0)))["told"]
-    many = signals_of(few, ranked(pair(few), *(pair(a_memory(), 0.0) for _ in range(40))))["told"]
-    assert many < alone < 0
+    said, *others = [turn(place, author="Anna") for place in range(0, 400, 10)]
+    few = signals_of(said, ranked(pair(said), pair(others[0], 0.0)))["told"]
+    many = signals_of(said, ranked(pair(said), *(pair(one, 0.0) for one in others)))["told"]
+    assert many < few < 0
 
 
 def test_importance_moves_both_ways():

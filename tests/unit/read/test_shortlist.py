@@ -137,8 +137,8 @@ def test_where_there_is_a_turn_all_are_fetched():
     assert shortlist(relevances(pairs), found, 10) == 100
 
 
-def test_where_a_message_was_fetched_all_are():
+def test_where_there_is_a_message_outside_of_any_session_all_are_fetched():
     pairs = found_for([plain(5.0)] * 10 + [plain(1.0)] * 90)
-    diverse = diversify(rerank(pairs[:13], question=QUESTION, now=NOW), 10)
-    assert needed(diverse, relevances(pairs), 10, fetched=13) == 10
-    assert needed(diverse, relevances(pairs), 10, fetched=13, is_talk=True) == len(pairs)
+    message = Match(id=pairs[-1][0].id, score=1.0, outside=True)
+    found = Retrieved(rankings={**alone(pairs).rankings, "meaning": [message]})
+    assert shortlist(relevances(pairs), found, 10) == 100

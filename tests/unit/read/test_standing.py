@@ -181,6 +181,7 @@ async def test_nothing_joins_where_no_assistant_speaks(chat):
     said = await chat.tell(RULE, "Noted.", "Which spreadsheet?")
     assert await chat.joined(said[2]) == ([], ())
     assert await chat.joined(a_memory("A spreadsheet is a table")) == ([], ())
+    assert await chat.joined(a_memory("A spreadsheet is a table", data={"role": "assistant"})) == ([], ())
 
 
 async def test_what_the_filter_does_not_admit_stays_out(chat):

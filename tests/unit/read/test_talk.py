@@ -5,9 +5,22 @@ import pytest
 from scrubjay.model import Filter, Query
 from scrubjay.read.fuse import Candidate
 from scrubjay.read.sessions import by_assistant, sessions_of
-from scrubjay.read.talk import ABOUT_OTHERS, MOST_TOLD, NOTHING, PASSAGE, PASSAGE_TURNS, SPEAKER, TOLD, WHEN, talk
+from scrubjay.read.talk import (
+    ABOUT_OTHERS,
+    FOREMOST,
+    MOST_TOLD,
+    NOTHING,
+    PASSAGE,
+    PASSAGE_TURNS,
+    SPEAKER,
+    TOLD,
+    WHEN,
+    talk,
+)
 from scrubjay.read.understand import understand
 from scrubjay.testing.values import a_memory, a_scope
+
+ROUNDING = 1e-9
 
 
 def turn(content, position, *, session="s1", author="Anna", **fields):
@@ -60,7 +73,21 @@ def test_words_are_the_same_in_another_form_and_not_inside_of_another():
 
 def test_a_fact_beside_the_talk_has_its_words_counted_and_nothing_else():
     said, fact = turn("We saw the trams of Lisbon", 1), a_memory("Trams run in Lisbon")
-    assert TalkOf("trams of Lisbon?", said, fact).parts(fact) == (pytest.approx(PASSAGE), 0, 0)
+    assert TalkOf("trams of Lisbon?", said, fact).parts(fact) == (pytest.approx(PASSAGE / 2), 0, 0)
+
+
+@pytest.mark.parametrize("session", ["s1", None], ids=["turns", "messages outside of any session"])
+def test_what_is_known_of_talk_counts_by_its_share_of_the_first_that_were_found(session):
+    turns = [turn("I saw the trams yesterday", place, session=session) for place in range(FOREMOST)]
+    facts = [a_memory(f"Trams run on line {place}") for place in range(FOREMOST)]
+    question = "When did Anna see trams?"
+    whole = TalkOf(question, *turns).parts(turns[0])
+    assert all(whole)
+    for many in (1, 4):
+        told = TalkOf(question, *turns[:many], *facts)
+        assert told.parts(turns[0])[1:] == pytest.approx([part * many / FOREMOST for part in whole[1:]])
+        assert 0 < told.parts(facts[0])[0] < told.parts(turns[0])[0] <= PASSAGE * many / FOREMOST + ROUNDING
+    assert TalkOf(question, *facts, turns[0]).parts(turns[0]) == NOTHING
 
 
 def test_what_tells_more_counts_more_within_bounds():
