@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from scrubjay.errors import ScrubjayError, Unavailable
+from scrubjay.jobs.answering import other_model
 from scrubjay.model import Finding, Generation
 from scrubjay.ports import Inspected, Listed, Stores, Vectors
 from scrubjay.ports.mirror import Mirror, Mirrored
@@ -171,13 +172,8 @@ class Checkup:
             found.append(Finding(about="index", said=said, remedy="run `scrubjay reindex`"))
         else:
             found.append(Finding(about="index", said=f"{_memories(self.indexed)} indexed by meaning, none waits"))
-        model = self.index.embedder
-        if serving is not None and serving.is_fallback:
-            said = f"the configured model cannot answer, and {serving.embedder.identity} stands in for it"
-            found.append(Finding(about="index", said=said, remedy="bring its server back: what waits is indexed then"))
-        elif model is not None and (serving is None or serving.generation.identity != model.identity):
-            said = f"the configured model {model.identity} is not the one that answers"
-            found.append(Finding(about="index", said=said, remedy="run `scrubjay reindex --adopt`"))
+        if (other := await other_model(self.index, self.stores.generations, serving)) is not None:
+            found.append(other)
         return found
 
 

@@ -3,10 +3,10 @@
 import asyncio
 import contextlib
 import threading
-import time
 from collections.abc import Mapping
 from typing import Final
 
+from scrubjay.elapsed import moment
 from scrubjay.errors import Unavailable
 from scrubjay.jobs.learn import Learning
 from scrubjay.jobs.probing import find_down
@@ -46,6 +46,7 @@ class Runner:
         self._stopping = threading.Event()
         self._working: asyncio.Task[None] | None = None
         self._lesson: asyncio.Task[None] | None = None
+        self._indexing: asyncio.Task[None] | None = None
         self._down: set[str] = set()
         self._drained = float("-inf")
         self._task: asyncio.Task[None] | None = None
@@ -61,12 +62,12 @@ class Runner:
 
     async def stop(self) -> None:
         """Stop, and wait until it has. Whatever was cut short is found again by the next run."""
-        for task in (self._task, self._working, self._lesson):
+        for task in (self._task, self._working, self._lesson, self._indexing):
             if task is not None:
                 task.cancel()
                 with contextlib.suppress(asyncio.CancelledError):
                     await task
-        self._task = self._working = self._lesson = None
+        self._task = self._working = self._lesson = self._indexing = None
 
     async def _run(self) -> None:
         while True:
@@ -83,7 +84,7 @@ class Runner:
         if "records" in self._down:
             return
         await self._uses.flush()
-        await self._drain(back=before - self._down)
+        self._drain(back=before - self._down)
         # Not amid a bulk write, whose end will be learned from anyway.
         if self._index.is_quiet and self._learning.is_due and (self._lesson is None or self._lesson.done()):
             # Beside the rest: the first look at a long history takes a while.
@@ -98,14 +99,30 @@ class Runner:
         except Exception:
             log.warning("learning failed", exc_info=True)
 
-    async def _drain(self, *, back: set[str]) -> None:
+    def _drain(self, *, back: set[str]) -> None:
         if self._down & {"vectors", "embedder"} or not self._index.is_quiet:
             return
-        if back or self._is_due():
+        if (back or self._is_due()) and (self._indexing is None or self._indexing.done()):
             # Also when it fails: what is in the way then is seldom gone a second later.
-            self._drained = time.monotonic()
-            if done := await self._index.drain():
+            self._drained = moment()
+            # Beside the rest: a model that is new here has everything to read.
+            self._indexing = asyncio.get_running_loop().create_task(self._index_all(), name="scrubjay-indexing")
+
+    async def _index_all(self) -> None:
+        try:
+            if done := await self._indexed():
                 log.info("indexed what waited", memories=done)
+        except Unavailable as error:
+            log.warning("background work has to wait", error=str(error))
+        except Exception:
+            log.warning("background work failed", exc_info=True)
+
+    async def _indexed(self) -> int:
+        """Index what waits. What a model that is new here has to read is all that is stored: one process is enough."""
+        if self._worker is None or await self._index.building() is None:
+            return await self._index.drain()
+        async with self._worker.leased("index") as lease:
+            return await self._index.drain() if lease is not None else 0
 
     def _is_due(self) -> bool:
-        return self._index.waited_at > self._drained or time.monotonic() - self._drained >= DRAIN_EVERY
+        return self._index.waited_at > self._drained or moment() - self._drained >= DRAIN_EVERY

@@ -91,10 +91,16 @@ def _listed(counts: Mapping[str, int]) -> str:
 
 @app.command("destroy")
 @verb
-def destroy(here: House, json: AsJson = False) -> None:
+def destroy(
+    here: House,
+    sessions_gone: Annotated[
+        bool, typer.Option("--sessions-gone", help="Sessions are not kept in Redis any more, where they were last.")
+    ] = False,
+    json: AsJson = False,
+) -> None:
     """Delete the data keys of all tenants for good that nothing needs any more. It is counted first."""
     with here.opened() as jay:
-        done = jay.encryption.destroy()
+        done = jay.encryption.destroy(sessions_gone=sessions_gone)
     if json:
         write_json({"destroyed": done.keys, "needed": done.needed, "recent": done.recent})
         return

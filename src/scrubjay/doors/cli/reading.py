@@ -6,11 +6,12 @@ from typing import Annotated
 import typer
 
 from scrubjay.doors.cli import documents, views
+from scrubjay.doors.cli.catching_up import catch_up
 from scrubjay.doors.cli.narrowing import Narrowing
 from scrubjay.doors.cli.output import memories, note, output, write_json, write_line, write_table, write_text
 from scrubjay.doors.cli.place import Place
 from scrubjay.doors.cli.verb import AsJson, verb
-from scrubjay.model import Hit, Hits, Memory, Mode, Order
+from scrubjay.model import Context, Hit, Hits, Memory, Mode, Order
 from scrubjay.model.context import SECTIONS, Form, check_sections
 
 
@@ -39,8 +40,9 @@ def recall(
         )
     if json:
         write_json(documents.hits(found))
-        return
-    show_hits(found)
+    else:
+        show_hits(found)
+    catch_up(here, found.degraded)
 
 
 def show_hits(found: Hits) -> None:
@@ -97,7 +99,12 @@ def context(
         )
     if json:
         write_json(documents.context(assembled))
-        return
+    else:
+        _show_context(assembled)
+    catch_up(here, assembled.degraded)
+
+
+def _show_context(assembled: Context) -> None:
     if assembled.text:
         write_text(assembled.text)
     note(

@@ -221,6 +221,8 @@ def receipt(given: ForgetReceipt) -> RenderableType:
         lines.append(Text(f"left in the stores: {left}", style="green" if clean else "bold red"))
         if given.remaining.get("vectors"):
             lines.append(Text("the vector engine is away: they go as soon as it is back"))
+        if given.remaining.get("shared"):
+            lines.append(Text("Redis is away, where models share vectors: they go as soon as it is back"))
     return Group(*lines)
 
 
