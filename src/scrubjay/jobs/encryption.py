@@ -46,13 +46,15 @@ class Encryption:
             return replace(done, unread=(*done.unread, str(error)))
         return done
 
-    async def destroy(self) -> Destroyed:
+    async def destroy(self, *, sessions_gone: bool = False) -> Destroyed:
         """Delete, of every tenant, the data keys for good that nothing needs any more. Backups have keys of their own.
 
         It is counted first. A key stays that something needs, and one that encrypted within the last hour. Raises
-        Conflict when something cannot be read.
+        Conflict when something cannot be read; so when sessions were last kept in a Redis that is not configured here.
+        `sessions_gone`: nothing is kept there any more.
         """
-        return await self._vault().destroy(archives=self._archives())
+        check_flag("sessions_gone", sessions_gone)
+        return await self._vault().destroy(sessions_gone=sessions_gone, archives=self._archives())
 
     async def _hide(self, ids: Sequence[UUID]) -> None:
         stores = self._core.parts.stores

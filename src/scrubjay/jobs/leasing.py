@@ -1,13 +1,13 @@
 """Work under a lease: taken before, renewed while it lasts, given back after."""
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager, suppress
 from contextvars import ContextVar
 from datetime import timedelta
 from typing import Final
 
+from scrubjay.elapsed import Since
 from scrubjay.errors import Unavailable
 from scrubjay.logs import logger
 from scrubjay.ports.leases import Lease, Leases
@@ -27,20 +27,20 @@ class Held:
     def __init__(self, leases: Leases, lease: Lease, ttl: timedelta) -> None:
         self._leases = leases
         self._ttl = ttl
-        self._known_at = time.monotonic()
+        self._known = Since()
         self.lease = lease
 
     async def renew(self) -> bool:
         """Keep it for another while; False when somebody else has it."""
-        asked_at = time.monotonic()
+        asked = Since()
         if await self._leases.renew(self.lease, ttl=self._ttl) is None:
             return False
-        self._known_at = asked_at
+        self._known = asked
         return True
 
     async def is_sure(self) -> bool:
         """Whether nobody else can have it. The store is asked only by who was silent for so long that it may have."""
-        return time.monotonic() - self._known_at < self._ttl.total_seconds() or await self.renew()
+        return self._known.seconds < self._ttl.total_seconds() or await self.renew()
 
 
 _held: ContextVar[tuple[Held, ...]] = ContextVar("leases", default=())

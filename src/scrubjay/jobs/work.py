@@ -86,8 +86,15 @@ class Work:
 
         `file` is a path, or the name of one of the `archives`. What was purged since stays away.
         """
-        tenant = self._core.tenant
-        meant = await asyncio.to_thread(named, self._folder(), tenant, Path(file))
+        tenant, folder = self._core.tenant, self._folder()
+        if self._core.caller.is_here:
+            meant = await asyncio.to_thread(named, folder, tenant, Path(file))
+        else:
+            # Whoever is elsewhere names none of our files but these.
+            known = {one.file.name: one.file for one in await self.archives()}
+            if (one := known.get(str(file))) is None:
+                raise NotFound(f"there is no archive {shown(str(file))}: `archives` lists them")
+            meant = one
         return await restore(self._orders(), meant, tenant)
 
     async def run(self, stop: Event) -> None:

@@ -6,6 +6,7 @@ import random
 import socket
 import time
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from threading import Event
 from typing import Final
@@ -16,7 +17,7 @@ from scrubjay.jobs.orders import Orders
 from scrubjay.logs import logger
 from scrubjay.model import new_id
 from scrubjay.model.work import STEPS, Run, Step, StepDone
-from scrubjay.write.leftovers import ONCE_MORE
+from scrubjay.ports.leases import Lease
 
 log = logger("jobs")
 
@@ -48,7 +49,8 @@ FAILED: Final = timedelta(minutes=1)
 PURGED: Final = timedelta(minutes=1)
 """The least time between two looks into the archives for what was purged."""
 
-_LEFT: Final = 1_000
+_UNDER_WAY: Final = timedelta(seconds=10)
+"""How long a purge may take from its note to its end."""
 
 
 def worker_name() -> str:
@@ -67,6 +69,10 @@ class Worker:
     def name(self) -> str:
         """How others see who has taken what."""
         return self._orders.worker
+
+    def leased(self, step: Step) -> AbstractAsyncContextManager[Lease | None]:
+        """Have a step to oneself while the block lasts; None when another worker is at it."""
+        return self._orders.leased(f"step {step}")
 
     async def run(self, stop: Event, *, delay: float = 0.0) -> None:
         """Work until `stop` is set, beginning after so many seconds. What is under way then is finished first."""
@@ -105,9 +111,10 @@ class Worker:
         now, folder = self._orders.parts.clock(), self._orders.archive
         if folder is None or archived is None or archived.finished_at is None or now - archived.finished_at < PURGED:
             return False
-        left = await self._orders.parts.stores.generations.leftovers(now=now + ONCE_MORE, limit=_LEFT)
-        since = archived.finished_at
-        return any(one.at >= since for one in left) and await asyncio.to_thread(folder.is_dir)
+        # What was purged while the files were looked at, or was being purged when that began, may have been missed.
+        since = archived.finished_at - timedelta(seconds=archived.seconds) - _UNDER_WAY
+        purged = await self._orders.parts.stores.generations.purged_since(since)
+        return purged and await asyncio.to_thread(folder.is_dir)
 
 
 def background_worker(core: Core) -> Worker | None:

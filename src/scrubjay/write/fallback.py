@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
+from scrubjay.elapsed import moment
 from scrubjay.errors import EmbedderUnavailable
 from scrubjay.logs import logger
 from scrubjay.model import Generation, Identity, Memory
@@ -59,9 +60,9 @@ class Fallbacks:
 
     async def answering(self) -> Serving | None:
         """The first whose model can answer and that has vectors; None when there is none."""
-        if self.embedders and time.monotonic() - self._looked >= _FRESH_SECONDS:
+        if self.embedders and moment() - self._looked >= _FRESH_SECONDS:
             self._found = await self._first()
-            self._looked = time.monotonic()
+            self._looked = moment()
         return self._found
 
     async def _first(self) -> Serving | None:

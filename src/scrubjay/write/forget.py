@@ -6,16 +6,13 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from scrubjay.errors import Unavailable
-from scrubjay.logs import logger
 from scrubjay.model import Filter, ForgetReceipt, Memory, Scope
+from scrubjay.model.memory import ARCHIVED
 from scrubjay.ports import SILENT, Events, Records, Stores, Working, Works, stage
 from scrubjay.write.announce import forgotten, purged
 from scrubjay.write.index import Index
-from scrubjay.write.leftovers import clear
+from scrubjay.write.leftovers import clear, clear_shared
 from scrubjay.write.reconcile import restored_from
-
-log = logger("forget")
 
 FORGOTTEN = "forgotten"
 
@@ -85,8 +82,8 @@ async def purge(
 
     Files go first: if this stops half-way, the records still say what is left to delete. Vectors go last, and what is
     left of them while their engine is away goes when it is back: the receipt counts it, and the records have noted it.
-    What models share in Redis has to be reached, for nobody knows the text later. `versions` is false when the ids name
-    every version already.
+    So does what models share in Redis, by names that were noted as long as the texts were known. `versions` is false
+    when the ids name every version already.
     """
     tenant = Scope(tenant=scope.tenant)
     held = [memory for memory in await stores.records.get(scope, ids) if scope.holds(memory.scope)]
@@ -97,14 +94,18 @@ async def purge(
     everything = [*family, *derived]
     gone = await stores.records.get(tenant, everything)
     with stage("forget", tenant=scope.tenant, purge=True, memories=len(gone)):
-        await index.models.forget(gone)
+        known = [one.identity for one in await stores.generations.generations()]
+        shared = index.models.forget(gone, known)
         await stores.blobs.release(tenant, everything)
-        # What a model never saw has no vectors.
-        loud = [memory.id for memory in gone if memory.generation != SILENT]
+        # What a model never saw has no vectors. What was archived is noted for whoever looks after the files.
+        loud = [memory.id for memory in gone if memory.generation != SILENT or _is_archived(memory)]
         await stores.generations.leave(loud, at=at, due=at)
+        await stores.generations.leave_shared(shared, at=at, due=at)
         await stores.records.purge(tenant, everything)
         is_clear = await clear(loud, stores=stores, at=at)
-        await _forget_again(gone, index)
+        # Once more, for somebody may have been embedding one of these. They are purged now.
+        index.models.forget(gone, known)
+        is_shared_clear = await clear_shared(shared, models=index.models, generations=stores.generations, at=at)
         await events.publish(purged(gone, at))
     named = {memory.id for memory in held}
     return ForgetReceipt(
@@ -116,16 +117,13 @@ async def purge(
             "records": len(await stores.records.get(tenant, everything)),
             "vectors": await stores.vectors.traces(everything) if is_clear else len(loud),
             "blobs": len(await stores.blobs.held(tenant, everything)),
+            **({} if is_shared_clear else {"shared": len(gone)}),
         },
     )
 
 
-async def _forget_again(gone: Sequence[Memory], index: Index) -> None:
-    """Let models remember nothing once more, for somebody may have been embedding one of these. They are purged now."""
-    try:
-        await index.models.forget(gone)
-    except Unavailable as error:
-        log.warning("shared vectors cannot be looked at again", memories=len(gone), error=str(error))
+def _is_archived(memory: Memory) -> bool:
+    return (memory.closed_because or "").startswith(ARCHIVED)
 
 
 async def purge_scope(

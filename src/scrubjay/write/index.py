@@ -8,13 +8,13 @@ it is complete.
 
 import asyncio
 import sys
-import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final, TypeAlias
 from uuid import UUID
 
+from scrubjay.elapsed import moment
 from scrubjay.errors import Conflict, EmbedderUnavailable, Unavailable
 from scrubjay.logs import logger
 from scrubjay.model import Generation, GenerationState, Identity, Memory
@@ -63,7 +63,7 @@ class Index:
         self._fallbacks = Fallbacks(fallbacks, stores=stores, clock=clock)
         self.models = Models(embedder, fallbacks=self._fallbacks, reopen=reopen)
         """All models that this process has opened."""
-        self._keeper = Keeper(stores=stores, engine=engine, clock=clock)
+        self._keeper = Keeper(stores=stores, models=self.models, engine=engine, clock=clock)
         self._records = stores.records
         self._generations = stores.generations
         self._vectors = stores.vectors
@@ -83,7 +83,7 @@ class Index:
         """Which memories have no vectors."""
         self._heard = self.quiet.is_configured
         self.waited_at = float("-inf")
-        """When something last had to wait, by the monotonic clock."""
+        """When something last had to wait, by `elapsed.moment`."""
 
     @property
     def embedder(self) -> Embedder | None:
@@ -139,7 +139,7 @@ class Index:
 
     @property
     def _is_fresh(self) -> bool:
-        return time.monotonic() - self._looked < _FRESH_SECONDS
+        return moment() - self._looked < _FRESH_SECONDS
 
     async def _look(self, *, again: bool = False) -> None:
         if self._embedder is None or (not again and self._is_fresh):
@@ -165,7 +165,7 @@ class Index:
             # would take turns for ever. `drain(adopt=True)` is how a person goes back to it.
             self._building = mine if mine.state in ("building", "standby") else None
             self._mine = mine
-            self._looked = time.monotonic()
+            self._looked = moment()
 
     def _answering(self, active: Generation, embedder: Embedder | None) -> Serving | None:
         if embedder is None or self._keeper.elsewhere:
@@ -205,10 +205,10 @@ class Index:
         if min(self._pace) > _QUICK_SECONDS:
             fresh = await self._joint.unknown(loud)
             loud = [draft for draft in loud if draft.id in fresh]
-        began = time.perf_counter()
+        began = moment()
         cuts, vectors = await embed_parts(loud, own.embedder)
         if loud:
-            self._pace.append((time.perf_counter() - began) / len(loud))
+            self._pace.append((moment() - began) / len(loud))
         number = own.generation.number
         parts = dict(zip([draft.id for draft in loud], cuts, strict=True))
         return Ahead(generation=number, parts=parts, vectors=vectors, marks=dict.fromkeys(parts, number) | marks)
@@ -249,7 +249,7 @@ class Index:
 
     def _has_to_wait(self, memories: Sequence[Memory], error: Unavailable) -> bool:
         log.warning("indexing has to wait", memories=len(memories), error=str(error))
-        self.waited_at = time.monotonic()
+        self.waited_at = moment()
         return False
 
     async def renew(self, memories: Sequence[Memory]) -> bool:

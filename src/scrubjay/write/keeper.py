@@ -15,7 +15,8 @@ from uuid import UUID
 from scrubjay.errors import Conflict, Unavailable
 from scrubjay.logs import logger
 from scrubjay.ports import Clock, Stores
-from scrubjay.write.leftovers import clear_due
+from scrubjay.write.leftovers import clear_due, clear_shared_due
+from scrubjay.write.models import Models
 
 log = logger("index")
 
@@ -36,8 +37,9 @@ _LOOK_SECONDS: Final = 60.0
 class Keeper:
     """Knows whether the configured engine is the one to ask, and whether it can be trusted to have everything."""
 
-    def __init__(self, *, stores: Stores, engine: str, clock: Clock) -> None:
+    def __init__(self, *, stores: Stores, models: Models, engine: str, clock: Clock) -> None:
         self._stores = stores
+        self._models = models
         self._records = stores.records
         self._generations = stores.generations
         self._vectors = stores.vectors
@@ -106,9 +108,11 @@ class Keeper:
         return True
 
     async def clear(self) -> None:
-        """Remove what is left in the engine of what was purged."""
+        """Remove what is left in the engine of what was purged, and where models share vectors."""
         if done := await clear_due(self._stores, self._clock()):
             log.info("vectors of purged memories removed", memories=done)
+        if done := await clear_shared_due(self._models, self._generations, self._clock()):
+            log.info("shared vectors of purged memories removed", vectors=done)
 
     async def _doubt(self, generation: int) -> None:
         """Have made again what is not there: everything where nothing is, else what was missed."""

@@ -35,27 +35,38 @@ class Models:
                 self._older[identity] = None
         return self._older[identity]
 
-    async def forget(self, memories: Sequence[Memory]) -> None:
-        """Let no model, nor what models share, remember the texts of these. Raises StoreUnavailable."""
+    def forget(self, memories: Sequence[Memory], known: Sequence[Identity]) -> list[str]:
+        """Let no model remember the texts of these; return what their vectors are called where models share them.
+
+        `known` are the identities of all generations.
+        """
+        names: dict[str, None] = {}
         for embedder in self._all():
             if isinstance(embedder, Remembering):
-                await embedder.forget(parts_of(memories, embedder)[1])
+                names |= dict.fromkeys(embedder.forget(parts_of(memories, embedder)[1], known=known))
+        return list(names)
+
+    async def remove(self, names: Sequence[str]) -> bool:
+        """Remove these from where models share vectors. False where they do not; raises StoreUnavailable."""
+        return any([await embedder.remove(names) for embedder in self._remembering()])
 
     def counts(self) -> dict[str, int]:
         """How many texts the models remembered, found among what is shared, and embedded; empty when nobody counts."""
-        counted = [model.counts for model in self._all() if isinstance(model, Remembering)]
+        counted = [model.counts for model in self._remembering()]
         return {name: sum(one[name] for one in counted) for name in (counted[0] if counted else ())}
 
     def clear(self) -> None:
         """Let no model remember any text in this process, since somewhere a memory was purged."""
-        for embedder in self._all():
-            if isinstance(embedder, Remembering):
-                embedder.clear()
+        for embedder in self._remembering():
+            embedder.clear()
 
     async def shut(self) -> None:
         """Let go of every model."""
         for embedder in self._all():
             await embedder.shut()
+
+    def _remembering(self) -> list[Remembering]:
+        return [embedder for embedder in self._all() if isinstance(embedder, Remembering)]
 
     def _all(self) -> list[Embedder]:
         models = (self._configured, *self._fallbacks.embedders, *self._older.values())

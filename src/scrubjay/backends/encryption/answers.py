@@ -41,13 +41,15 @@ class EncryptedAnswers:
 
     async def finish(self, claim: Claim, answer: Answer | None, *, until: datetime) -> None:
         """Keep the answer until then; None when it cannot be kept, and only that it was given is."""
-        if answer is not None:
-            ring = await self._vault.ring(claim.tenant)
-            if ring.passed:
-                answer = None  # It was done, and that is kept; what it says could only be sealed with an older key.
-            elif ring.keys:
-                answer = replace(answer, body=seal_answer(ring, claim, answer.body))
-        await self._answers.finish(claim, answer, until=until)
+
+        async def work(rings: Rings) -> None:
+            kept = answer
+            if kept is not None and (ring := rings[claim.tenant]).keys:
+                # It was done, and that is kept; what it says may only be sealed with the newest key.
+                kept = None if ring.passed else replace(kept, body=seal_answer(ring, claim, kept.body))
+            await self._answers.finish(claim, kept, until=until)
+
+        await self._vault.with_rings([claim.tenant] if answer is not None else [], work)
 
     async def abandon(self, claim: Claim) -> None:
         """Forget the claim: the request came to nothing, and may be sent again."""

@@ -28,9 +28,12 @@ class EncryptedBlobs:
         if not encrypts_files(self._vault, scope):
             return await self._blobs.keep(scope, owner, blobs)
         new = set(await self._blobs.missing(scope, [blob.hash for blob in blobs]))
-        ring = await self._vault.ring(scope.tenant, needed=True)
-        # Also what is known: it is only held then, but may be gone by the time, and must not be stored in plain.
-        await self._blobs.keep(scope, owner, await asyncio.to_thread(_sealed, ring, blobs))
+
+        async def work(rings: Rings) -> None:
+            # Also what is known: it is only held then, but may be gone by the time, and must not be stored in plain.
+            await self._blobs.keep(scope, owner, await asyncio.to_thread(_sealed, rings[scope.tenant], blobs))
+
+        await self._vault.with_rings([scope.tenant], work, needed=[scope.tenant])
         return sum({blob.hash: len(blob.content) for blob in blobs if blob.hash in new}.values())
 
     async def hold(self, scope: Scope, owner: UUID, hashes: Sequence[str]) -> None:

@@ -57,7 +57,7 @@ async def taken(vault: KeyVault, stored: Resealed, places: Sequence[Place[Any]],
 async def _astray(vault: KeyVault, stored: Resealed, files: set[tuple[str, str]], tenant: str | None) -> list[str]:
     """Say of each archive that records name and nobody saw what to do: it may need any older key of its tenant."""
     named = await stored.archives(tenant)
-    with_older = {whose for whose in {whose for whose, _ in named} if await _has_older(vault, whose)}
+    with_older = {whose for whose in {whose for whose, _ in named} if await has_older(vault, whose)}
     return [
         f"the archive {name} of tenant {whose}, which {count:,} records name, is not in the folder that "
         "SCRUBJAY_ARCHIVE names here. Run this where it is, put it back, or purge those records"
@@ -66,7 +66,7 @@ async def _astray(vault: KeyVault, stored: Resealed, files: set[tuple[str, str]]
     ]
 
 
-async def _has_older(vault: KeyVault, tenant: str) -> bool:
+async def has_older(vault: KeyVault, tenant: str) -> bool:
     """Whether the tenant has a data key that does not encrypt any more."""
     return len([key for key in await vault.keys.of(tenant) if key.number != FINGERPRINTS]) > 1
 

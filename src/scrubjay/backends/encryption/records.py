@@ -151,12 +151,16 @@ class EncryptedRecords:
         self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str, seen: Memory | None = None
     ) -> list[Memory]:
         """Stop believing those that the scope holds and that are believed; return them as they now are, as asked."""
-        told = because
-        if await self._has_keys(scope.tenant):
-            stored = await self._records.get(scope, ids)
-            if any(is_sealed(one.content) for one in stored):
-                told = (await self._vault.ring(scope.tenant)).seal_reason(because) or because
-        return await self._vault.opened(await self._records.close(scope, ids, at=at, because=told, seen=seen))
+        is_secret = await self._has_keys(scope.tenant) and any(
+            is_sealed(one.content) for one in await self._records.get(scope, ids)
+        )
+
+        async def work(rings: Rings) -> list[Memory]:
+            told = rings[scope.tenant].seal_reason(because) if is_secret else because
+            return await self._records.close(scope, ids, at=at, because=told or because, seen=seen)
+
+        closed = await self._vault.with_rings([scope.tenant] if is_secret else [], work)
+        return await self._vault.opened(closed)
 
     async def adjust(
         self,

@@ -11,13 +11,13 @@ from itertools import pairwise
 from secrets import token_bytes
 from typing import Any, Final
 
-from scrubjay.backends.encryption.census import Census, newest_keys, taken
+from scrubjay.backends.encryption.census import Census, has_older, newest_keys, taken
 from scrubjay.backends.encryption.smiths import ArchiveSmith, Place
 from scrubjay.backends.encryption.vault import FRESH_SECONDS, KeyVault
 from scrubjay.backends.encryption.walking import PAGE, Walk
 from scrubjay.errors import Conflict
 from scrubjay.model.encryption import DataKey, Destroyed, EncryptionStatus, Rotated
-from scrubjay.ports.at_rest import MEMORIES, Archived, AtRest
+from scrubjay.ports.at_rest import IN_SESSIONS, MEMORIES, Archived, AtRest, Elsewhere
 from scrubjay.ports.encryption import FINGERPRINTS, Hide, Progress, Resealed, WrappedKey
 
 ARRIVAL_SECONDS: Final = 1.0
@@ -33,21 +33,30 @@ SETTLED_SECONDS: Final = 10.0
 stores as he read it, has to be there by the second: changes that are made up for in Redis, and archives."""
 
 UNUSED_FOR: Final = timedelta(hours=1)
-"""How long a data key must not have encrypted before it may be destroyed. Who seals looks for a newer one every two
-seconds; the rest is for what is slow to arrive, since without its key it would be lost."""
+"""How long a data key must not have encrypted before it may be destroyed. The record store takes nothing that an older
+key seals, however late it comes; Redis and archives do, where it would be lost without its key."""
 
 
 class Locksmith:
     """The `Vault` port: says which keys there are, and changes them."""
 
-    def __init__(self, vault: KeyVault, stored: Resealed, places: Sequence[Place[Any]] = ()) -> None:
+    def __init__(
+        self,
+        vault: KeyVault,
+        stored: Resealed,
+        places: Sequence[Place[Any]] = (),
+        *,
+        elsewhere: Elsewhere | None = None,
+    ) -> None:
+        """Take what lies in these places into account; and what is noted to lie `elsewhere`, where nobody can look."""
         self._vault = vault
         self._stored = stored
         self._places = tuple(places)
+        self._elsewhere = elsewhere
 
     async def status(self, tenant: str, *, archives: AtRest[Archived] | None = None) -> EncryptionStatus:
         """Say what is encrypted, with which keys, and what needs each of them."""
-        census = await taken(self._vault, self._stored, self._with(archives), tenant)
+        census = await self._counted(self._with(archives), tenant)
         keys = await self._vault.keys.of(tenant)
         return EncryptionStatus(
             encrypt=self._vault.rules.encrypt,
@@ -106,7 +115,7 @@ class Locksmith:
             for place in places:
                 await walk.place(place)
             self._vault.forget()
-            census = await taken(self._vault, self._stored, places)
+            census = await self._counted(places)
             if not rounds_left or not census.left(await newest_keys(self._vault)):
                 break
             await asyncio.sleep(ARRIVAL_SECONDS)
@@ -138,9 +147,14 @@ class Locksmith:
             await self._vault.keys.add([self._vault.wrapped(tenant, newest + 1, token_bytes(32))])
         return len(tenants)
 
-    async def destroy(self, *, archives: AtRest[Archived] | None = None) -> Destroyed:
+    async def destroy(self, *, sessions_gone: bool = False, archives: AtRest[Archived] | None = None) -> Destroyed:
         """Delete, of every tenant, the older data keys that nothing needs any more, counted twice."""
+        if sessions_gone and self._elsewhere is not None:
+            await self._elsewhere.forget(IN_SESSIONS)
         before = self._vault.clock() - UNUSED_FOR
+        for keys in await self._keys():
+            if _unused(keys, before) - {FINGERPRINTS}:
+                await self._vault.keys.settled(keys[0].tenant)
         needed = await self._needed(archives)
         if any(_doomed(keys, needed, before) for keys in await self._keys()):
             await asyncio.sleep(SETTLED_SECONDS)
@@ -158,13 +172,28 @@ class Locksmith:
 
     async def _needed(self, archives: AtRest[Archived] | None) -> set[tuple[str, int]]:
         """The data keys that something needs. Raises Conflict when something could not be read."""
-        census = await taken(self._vault, self._stored, self._with(archives))
+        census = await self._counted(self._with(archives))
         if census.unread:
             raise Conflict(
                 f"no data key can be destroyed, since something cannot be read and may need any of them: "
                 f"{census.unread[0]}. Mend or remove it, then try again"
             )
         return {(tenant, number) for (tenant, number, _), count in census.needed.items() if count}
+
+    async def _counted(self, places: Sequence[Place[Any]], tenant: str | None = None) -> Census:
+        """What needs which key, of one tenant or of all, and what could not be looked at."""
+        census = await taken(self._vault, self._stored, places, tenant)
+        kept = await self._elsewhere.kept(IN_SESSIONS) if self._elsewhere is not None else None
+        if kept is None:
+            return census
+        concerned = [tenant] if tenant is not None else await self._vault.keys.tenants()
+        if any([await has_older(self._vault, one) for one in concerned]):
+            census.unread.append(
+                f"sessions are kept in {kept.place} since {kept.at:%Y-%m-%d}, and SCRUBJAY_WORKING is not set here. "
+                "Set it as where the service runs; if nothing is kept there any more, run "
+                "`scrubjay keys destroy --sessions-gone`"
+            )
+        return census
 
     def _with(self, archives: AtRest[Archived] | None) -> list[Place[Any]]:
         return [*self._places, *([Place(archives, ArchiveSmith())] if archives is not None else [])]

@@ -39,14 +39,18 @@ class Twins:
         plain = await self._stored.in_plain(secret)
         if not plain:
             return 0
-        rules, tenants = self._vault.rules, {one.scope.tenant for one in plain}
-
-        async def work(rings: Rings) -> list[tuple[Memory, Memory]]:
-            return [(one, rings[one.scope.tenant].seal(one, searchable=rules.search == "words")) for one in plain]
-
-        pairs, changed = await self._vault.with_rings(tenants, work, needed=tenants), 0
-        for start in range(0, len(pairs), PAGE):
-            changed += await self._stored.replace_rows(pairs[start : start + PAGE])
-        if rules.search == "none":
+        changed = 0
+        for start in range(0, len(plain), PAGE):
+            changed += await self._sealed(plain[start : start + PAGE])
+        if self._vault.rules.search == "none":
             await self._hide([one.id for one in plain])
         return changed
+
+    async def _sealed(self, plain: Sequence[Memory]) -> int:
+        tenants, searchable = {one.scope.tenant for one in plain}, self._vault.rules.search == "words"
+
+        async def work(rings: Rings) -> int:
+            pairs = [(one, rings[one.scope.tenant].seal(one, searchable=searchable)) for one in plain]
+            return await self._stored.replace_rows(pairs)
+
+        return await self._vault.with_rings(tenants, work, needed=tenants)

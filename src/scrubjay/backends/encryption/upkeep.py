@@ -64,10 +64,7 @@ class EncryptedUpkeep:
 
     async def fill(self, memories: Sequence[Memory]) -> list[Memory]:
         """Put back what hollow ones said, and believe them again; return those that were hollow, as they now are."""
-        return await self._vault.opened(await self._upkeep.fill(await self._sealed_anew(memories)))
-
-    async def _sealed_anew(self, memories: Sequence[Memory]) -> list[Memory]:
-        """What comes out of an archive, sealed as it would be now. Raises KeyMissing before anything is stored."""
+        # Sealed as it would be now. What does not open raises KeyMissing before anything is stored.
         rules = self._vault.rules
         tenants = {one.scope.tenant for one in memories if keys_of(one, rules)}
 
@@ -77,9 +74,9 @@ class EncryptedUpkeep:
             ]
 
         async def work(rings: Rings) -> list[Memory]:
-            return await asyncio.to_thread(seal, rings)
+            return await self._upkeep.fill(await asyncio.to_thread(seal, rings) if tenants else memories)
 
-        return await self._vault.with_rings(tenants, work, needed=tenants) if tenants else list(memories)
+        return await self._vault.opened(await self._vault.with_rings(tenants, work, needed=tenants))
 
     async def idle(self, *, within: Scope | None, before: datetime, below: float, limit: int) -> list[Memory]:
         """Return believed memories that were neither told nor used since then and whose importance is below."""
@@ -122,11 +119,15 @@ class EncryptedWorklog:
         body: str | None = None,
     ) -> Trouble:
         """Count one more failure of an item, and return it as it now is."""
-        if body is not None and self._vault.rules.encrypt == "all":
-            ring = await self._vault.ring(scope.tenant, needed=True)
-            body = ring.seal_text(body, bound=of_trouble(scope, item))
-        trouble = await self._log.failed(step, item, scope, error=error, at=at, tries=tries, pause=pause, body=body)
-        return (await self._opened([trouble]))[0]
+        whose = [scope.tenant] if body is not None and self._vault.rules.encrypt == "all" else []
+
+        async def work(rings: Rings) -> Trouble:
+            said = body
+            if said is not None and whose:
+                said = rings[scope.tenant].seal_text(said, bound=of_trouble(scope, item))
+            return await self._log.failed(step, item, scope, error=error, at=at, tries=tries, pause=pause, body=said)
+
+        return (await self._opened([await self._vault.with_rings(whose, work, needed=whose)]))[0]
 
     async def settled(self, step: Step, item: str) -> None:
         """Forget that the item ever failed: it is dealt with."""

@@ -5,7 +5,6 @@ Other processes notice a new one within seconds; and one that meets a number it 
 """
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -14,12 +13,13 @@ from typing import Final, TypeAlias, TypeVar
 
 from scrubjay.backends.encryption.masters import FILE_SETTING, SETTING, Master
 from scrubjay.backends.encryption.ring import Ring, UnknownKey, bound_to, decrypt, encrypt
-from scrubjay.errors import KeyMissing, Misconfigured, StoreDamaged
+from scrubjay.elapsed import Since
+from scrubjay.errors import Conflict, KeyMissing, Misconfigured, StoreDamaged
 from scrubjay.logs import logger
 from scrubjay.model import Memory
 from scrubjay.model.encryption import AGENT_KINDS, Encrypt, EncryptedSearch
 from scrubjay.model.sealed import SEAL, is_sealed
-from scrubjay.ports.encryption import FINGERPRINTS, DataKeys, WrappedKey
+from scrubjay.ports.encryption import FINGERPRINTS, DataKeys, KeyReplaced, WrappedKey
 
 log = logger("encryption")
 
@@ -29,6 +29,9 @@ Rings: TypeAlias = dict[str, Ring]
 
 FRESH_SECONDS: Final = 2.0
 """How long a process trusts what it knows of a tenant's keys before it looks whether there is a newer one."""
+
+TRIES: Final = 3
+"""How often work is done whose keys turn out not to be the newest."""
 
 _BYTES: Final = 32
 _HELD: Final = 10_000
@@ -55,14 +58,14 @@ class Rules:
 @dataclass(slots=True)
 class _Held:
     ring: Ring
-    at: float = field(default_factory=time.monotonic)
-    at_wall: float = field(default_factory=time.time)
+    since: Since = field(default_factory=Since)
+    is_doubted: bool = False
+    """Whether somebody was told that there is a newer key."""
 
     @property
     def is_fresh(self) -> bool:
-        """Whether it was looked up just now. The first clock stands still while the machine sleeps, the second not."""
-        slept = abs(time.time() - self.at_wall) > FRESH_SECONDS
-        return time.monotonic() - self.at <= FRESH_SECONDS and not slept
+        """Whether it was looked up just now."""
+        return not self.is_doubted and self.since.seconds <= FRESH_SECONDS
 
 
 class KeyVault:
@@ -138,6 +141,11 @@ class KeyVault:
         self._held[tenant] = held = _Held(Ring(tenant, {key.number: self.unwrapped(key) for key in keys}))
         return held
 
+    def doubt(self, tenant: str) -> None:
+        """Look for a newer key when this tenant's are needed next. What is known opens until then, and beyond."""
+        if tenant in self._held:
+            self._held[tenant].is_doubted = True
+
     def forget(self, tenant: str | None = None) -> None:
         """Ask the store when the keys of this tenant, or of any, are needed next."""
         if tenant is None:
@@ -186,18 +194,23 @@ class KeyVault:
     ) -> T:
         """Do work that needs the keys of these tenants; once more when it meets a key that was made meanwhile.
 
-        Those that are `needed` are made when there are none.
+        Those that are `needed` are made when there are none. Work that stores what it sealed may be told that there is
+        a newer key by now, and then seals it anew.
         """
         asked = sorted(set(tenants))
-        try:
-            return await work({tenant: await self.ring(tenant, needed=tenant in needed) for tenant in asked})
-        except UnknownKey as unknown:
-            self.forget(unknown.tenant)
-            needed = {*needed, *([unknown.tenant] if unknown.number == FINGERPRINTS else [])}
-        try:
-            return await work({tenant: await self.ring(tenant, needed=tenant in needed) for tenant in asked})
-        except UnknownKey as unknown:
-            raise self._unknown(unknown) from unknown
+        for left in reversed(range(TRIES)):
+            try:
+                return await work({tenant: await self.ring(tenant, needed=tenant in needed) for tenant in asked})
+            except KeyReplaced as replaced:
+                if not left:
+                    raise Conflict(f"{replaced}, as often as it was sealed anew. Try again") from replaced
+                self.doubt(replaced.tenant)
+            except UnknownKey as unknown:
+                if not left:
+                    raise self._unknown(unknown) from unknown
+                self.forget(unknown.tenant)
+                needed = {*needed, *([unknown.tenant] if unknown.number == FINGERPRINTS else [])}
+        raise AssertionError("the last try either returns or raises")
 
     def _unknown(self, unknown: UnknownKey) -> KeyMissing:
         what = f"what is stored here is encrypted with data key {unknown.number} of tenant {unknown.tenant}"

@@ -56,22 +56,23 @@ class Walk:
         """Store rows anew that are not as they should be, from where the walk came to."""
         while page := await self._stored.rows(after=self._last_row, limit=PAGE):
             stored = [memory for _, memory in page]
-            changed = await self._changed(stored)
-            self.changed_rows += await self._stored.replace_rows(changed) if changed else 0
+            self.changed_rows += await self._replaced(stored)
             rules = self._vault.rules
             if hidden := [one.id for one in stored if rules.search == "none" and _is_secret(self._vault, one)]:
                 await self._hide(hidden)
             self._last_row = page[-1][0]
             self._step(len(page))
 
-    async def _changed(self, stored: Sequence[Memory]) -> list[tuple[Memory, Memory]]:
+    async def _replaced(self, stored: Sequence[Memory]) -> int:
+        """Store those of these anew that are not as they should be; return how many those were."""
         secret = [memory for memory in stored if keys_of(memory, self._vault.rules)]
         tenants = {memory.scope.tenant for memory in secret}
 
-        async def work(rings: Rings) -> list[tuple[Memory, Memory]]:
-            return await asyncio.to_thread(self._resealed, secret, rings)
+        async def work(rings: Rings) -> int:
+            changed = await asyncio.to_thread(self._resealed, secret, rings)
+            return await self._stored.replace_rows(changed) if changed else 0
 
-        return await self._vault.with_rings(tenants, work, needed=tenants) if secret else []
+        return await self._vault.with_rings(tenants, work, needed=tenants) if secret else 0
 
     def _resealed(self, secret: Sequence[Memory], rings: Rings) -> list[tuple[Memory, Memory]]:
         rules = self._vault.rules
@@ -91,23 +92,22 @@ class Walk:
         # One by one: each may be large.
         while page := await self._stored.files(after=last, limit=1):
             for number, file in page:
-                content = await self._changed_file(file)
-                if content is not None:
-                    self.changed_files += await self._stored.replace_file(number, file, content)
+                self.changed_files += await self._replaced_file(number, file)
                 last = number
             self._step(len(page))
 
-    async def _changed_file(self, file: KeptFile) -> bytes | None:
-        """The file as it should be stored; None when it is."""
+    async def _replaced_file(self, number: int, file: KeptFile) -> bool:
+        """Store the file anew unless it is as it should be; whether it was stored."""
         encrypt, parts = self._vault.rules.encrypt, sealed_parts(file.content)
         if parts is None and not (encrypt == "all" or (encrypt == "agents" and file.of_agent)):
-            return None
+            return False
 
-        async def work(rings: Rings) -> bytes | None:
+        async def work(rings: Rings) -> bool:
             ring = rings[file.tenant]
             if parts is not None and parts[0] == ring.newest:
-                return None
-            return await asyncio.to_thread(lambda: ring.seal_file(ring.open_file(file.content)))
+                return False
+            content = await asyncio.to_thread(lambda: ring.seal_file(ring.open_file(file.content)))
+            return await self._stored.replace_file(number, file, content)
 
         return await self._vault.with_rings([file.tenant], work, needed=[file.tenant])
 
@@ -123,24 +123,24 @@ class Walk:
 
     async def _item(self, place: Place[Any], item: Any) -> None:  # noqa: ANN401 -- the place knows what it is
         try:
-            anew = await self._item_anew(place, item)
+            # Only what was changed is named in the answer.
+            if changed := await self._replaced_item(place, item):
+                self.changed[place.store.name] += changed
         except (StoreDamaged, KeyMissing) as error:
             self.unread.append(f"{place.store.name}: {error}")
-            return
-        if anew is not None:
-            self.changed[place.store.name] += await place.store.replace(item, anew)
 
-    async def _item_anew(self, place: Place[Any], item: Any) -> Any | None:  # noqa: ANN401 -- likewise
-        """The thing as it should be stored; None when it is."""
+    async def _replaced_item(self, place: Place[Any], item: Any) -> int:  # noqa: ANN401 -- likewise
+        """Store the thing anew unless it is as it should be; return how much of it was."""
         tenant, rules = place.smith.tenant(item), self._vault.rules
         if not place.smith.keys(item, await self._vault.ring(tenant), rules):
-            return None
+            return 0
 
-        async def work(rings: Rings) -> Any | None:  # noqa: ANN401 -- likewise
+        async def work(rings: Rings) -> int:
             ring = rings[tenant]
             if set(place.smith.keys(item, ring, rules)) == {ring.newest}:
-                return None
-            return await asyncio.to_thread(place.smith.resealed, item, ring, rules)
+                return 0
+            anew = await asyncio.to_thread(place.smith.resealed, item, ring, rules)
+            return int(await place.store.replace(item, anew))
 
         return await self._vault.with_rings([tenant], work, needed=[tenant])
 

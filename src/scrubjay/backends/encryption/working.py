@@ -4,10 +4,10 @@ Roles, the names of scratch values, ids and times stay as they are, and so does 
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 from uuid import UUID
 
 from scrubjay.backends.encryption.ring import Ring, bound_to
@@ -17,6 +17,8 @@ from scrubjay.model import Json, Scope
 from scrubjay.model.sealed import SEAL, is_sealed
 from scrubjay.model.working import Limits, Message, Recent, Scratch, Session, Waiting
 from scrubjay.ports.working import Working
+
+T = TypeVar("T")
 
 _SPEAKING: Final = ("content", "name", "tool_calls", "tool_call_id")
 
@@ -40,11 +42,14 @@ class EncryptedWorking:
         for message in messages:
             if is_sealed(message.content):
                 raise InvalidInput(f"content begins with {SEAL!r}, which marks what is encrypted: begin it otherwise")
-        given = list(messages)
-        if self._encrypts:
-            ring = await self._vault.ring(scope.tenant, needed=True)
-            given = [seal_message(ring, scope, message) for message in messages]
-        return await self._opened(scope, await self._working.append(scope, given, ttl=ttl, now=now))
+
+        async def work(rings: Rings) -> list[Message]:
+            given = list(messages)
+            if self._encrypts:
+                given = [seal_message(rings[scope.tenant], scope, message) for message in messages]
+            return await self._working.append(scope, given, ttl=ttl, now=now)
+
+        return await self._opened(scope, await self._sealing(scope, work))
 
     async def recent(self, scope: Scope, *, limit: int, now: datetime, over: bool = False) -> Recent:
         """Return the newest messages in the order they were said."""
@@ -61,12 +66,12 @@ class EncryptedWorking:
         """Put a value on the scratchpad in place of the one with its name, and return it as it was given."""
         if isinstance(scratch.value, str) and is_sealed(scratch.value):
             raise InvalidInput(f"value begins with {SEAL!r}, which marks what is encrypted: begin it otherwise")
-        given = scratch
-        if self._encrypts:
-            ring = await self._vault.ring(scope.tenant, needed=True)
-            given = seal_scratch(ring, scope, scratch)
-        stored = await self._working.set(scope, given, ttl=ttl, now=now, expect=expect)
-        return (await self._opened_scratch(scope, [stored]))[0]
+
+        async def work(rings: Rings) -> Scratch:
+            given = seal_scratch(rings[scope.tenant], scope, scratch) if self._encrypts else scratch
+            return await self._working.set(scope, given, ttl=ttl, now=now, expect=expect)
+
+        return (await self._opened_scratch(scope, [await self._sealing(scope, work)]))[0]
 
     async def get(self, scope: Scope, name: str, *, now: datetime) -> Scratch | None:
         """Return the value of this name, or None."""
@@ -112,6 +117,11 @@ class EncryptedWorking:
     @property
     def _encrypts(self) -> bool:
         return self._vault.rules.encrypt == "all"
+
+    async def _sealing(self, scope: Scope, work: Callable[[Rings], Awaitable[T]]) -> T:
+        """Do work that stores something in this session, sealed where it has to be."""
+        whose = [scope.tenant] if self._encrypts else []
+        return await self._vault.with_rings(whose, work, needed=whose)
 
     async def _opened(self, scope: Scope, messages: Sequence[Message]) -> list[Message]:
         if not any(is_sealed(message.content) for message in messages):

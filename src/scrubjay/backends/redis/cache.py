@@ -75,11 +75,14 @@ class RedisVectorCache:
         self._writes.add(task)
         task.add_done_callback(self._writes.discard)
 
-    async def remove(self, identity: Identity, texts: Sequence[str]) -> None:
-        """Keep nothing of these texts, of either kind. Raises StoreUnavailable when that is not certain."""
-        keys = [vector_key(identity, text, question=question) for text in texts for question in (True, False)]
+    def names(self, identity: Identity, texts: Sequence[str]) -> list[str]:
+        """Say what the vectors of these texts are called here, of either kind."""
+        return [vector_key(identity, text, question=question) for text in texts for question in (True, False)]
+
+    async def remove(self, names: Sequence[str]) -> None:
+        """Keep nothing under these names. Raises StoreUnavailable when that is not certain."""
         await self._finish_writes()
-        await self._connection.call(lambda client: self._delete(client, keys))
+        await self._connection.call(lambda client: self._delete(client, names))
 
     async def shut(self) -> None:
         """Finish what is being written, within bounds, and close the connection. Safe to call twice."""
