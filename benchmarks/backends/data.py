@@ -1,11 +1,12 @@
 """Conditions on `data`: how long they take when the file reads the JSON of each memory, and when columns are held.
 
-    python benchmarks/backends/data.py [--memories 10000,100000] [--rounds 7] [--engines sqlite,postgresql]
+    python benchmarks/backends/data.py [--memories 10000,100000] [--rounds 7] [--engines sqlite,postgresql] [--indexed]
 
 Each memory has four values: one that a tenth of a percent share, one of three, a number and a day. `file` is what a
 process does that has asked for a path once, `held` what it does afterwards; both answer in turns, on one store, and
 their answers are compared. Milliseconds of processor time of this process, the least of the rounds; on PostgreSQL,
-where another process works, by the clock. `writing` is the time for one memory, with and without data.
+where another process works, by the clock. `writing` is the time for one memory, with and without data. `--indexed`
+makes the indexes for ranges on PostgreSQL that `docs/howto/use-postgresql.md` names.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -54,6 +55,12 @@ CASES: dict[str, dict[str, Json]] = {
     "status != open (67 %)": {"status": {"ne": "open"}},
 }
 
+_NUMBER = "CASE WHEN json_typeof(data -> 'priority') = 'number' THEN (data ->> 'priority')::numeric END"
+INDEXES = (
+    f"CREATE INDEX data_priority ON memories (({_NUMBER}))",
+    "CREATE INDEX data_due ON memories ((left(data ->> 'due', 100) COLLATE \"C\"))",
+)
+
 Question = Callable[[Filter], Awaitable[Any]]
 
 
@@ -62,11 +69,12 @@ def main() -> None:
     parser.add_argument("--memories", default="10000,100000", help="how many to store, with commas")
     parser.add_argument("--rounds", type=int, default=7, help="how often each question is asked")
     parser.add_argument("--engines", default="sqlite,postgresql", help="which of them, with commas")
+    parser.add_argument("--indexed", action="store_true", help="with indexes for ranges, on PostgreSQL")
     given = parser.parse_args()
     for engine in given.engines.split(","):
         for many in map(int, given.memories.split(",")):
             with store(engine) as url:
-                asyncio.run(report(engine, url, many, given.rounds))
+                asyncio.run(report(engine, url, many, given.rounds, indexes=INDEXES if given.indexed else ()))
 
 
 def memories_of(many: int, *, said: bool) -> list[Memory]:
@@ -103,9 +111,11 @@ async def written(records: SqlRecords, memories: list[Memory]) -> float:
     return statistics.median(took)
 
 
-async def report(engine: str, url: str, many: int, rounds: int) -> None:
+async def report(engine: str, url: str, many: int, rounds: int, *, indexes: Sequence[str]) -> None:
     database = Database(url, statement_seconds=120)
     await migrate(database)
+    for statement in indexes if engine == "postgresql" else ():
+        await database.rework(lambda connection, made=statement: connection.exec_driver_sql(made))
     records, texts = SqlRecords(database), SqlTexts(database)
     with_data = await written(records, memories_of(many, said=True))
     if engine == "postgresql":

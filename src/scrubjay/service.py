@@ -12,6 +12,7 @@ from scrubjay import jobs, memories
 from scrubjay.access import Access
 from scrubjay.core import Core, Parts
 from scrubjay.errors import EmbedderUnavailable, InvalidInput, Unavailable
+from scrubjay.jobs.answering import other_model
 from scrubjay.jobs.learn import Learning
 from scrubjay.jobs.probing import InProcess, look
 from scrubjay.jobs.runner import Runner
@@ -220,19 +221,14 @@ class Scrubjay(Core):
         faults = await self.parts.stores.records.check()
         if waiting := await self.parts.index.backlog():
             faults.append(f"{waiting} memories wait to be indexed by meaning: run `scrubjay reindex`")
-        embedder = self.parts.index.embedder
         try:
             serving = await self.parts.index.serving()
         except EmbedderUnavailable as error:
             return [*faults, str(error)]
         if fault := await self.parts.index.fault():
             return [*faults, fault]
-        if serving is not None and serving.is_fallback:
-            faults.append(f"the configured model cannot answer, and {serving.embedder.identity} stands in for it")
-        elif embedder is not None and (serving is None or serving.generation.identity != embedder.identity):
-            faults.append(
-                f"the configured model {embedder.identity} is not the one that answers: run `scrubjay reindex --adopt`"
-            )
+        if (other := await other_model(self.parts.index, self.parts.stores.generations, serving)) is not None:
+            faults.append(f"{other.said}: {other.remedy}")
         return faults
 
     async def examine(self, progress: Progress = lambda _done, _total: None, *, fix: bool = False) -> "list[Finding]":

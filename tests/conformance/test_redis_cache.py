@@ -17,6 +17,7 @@ from scrubjay.settings import read_settings
 from scrubjay.testing import EmbedderSuite, ToyEmbedder
 from scrubjay.testing.events import eventually
 from scrubjay.wiring import wire
+from scrubjay.write.leftovers import FADED, ONCE_MORE
 
 MANY = 100
 """Who waits for a cache that is away waits so many times."""
@@ -135,7 +136,7 @@ async def test_what_is_forgotten_is_nowhere(process, server):
     one, model, shared = process()
     await one.embed(["keep", "forget"])
     await one.embed(["forget"], question=True)
-    await one.forget(["forget", "unknown"])
+    assert await one.remove(one.forget(["forget", "unknown"]))
     assert list(server.scan_iter()) == [vector_key(model.identity, "keep", question=False).encode()]
     await one.embed(["keep", "forget"])
     assert model.asked == ["keep", "forget", "forget", "forget"]
@@ -154,7 +155,7 @@ async def test_without_redis_it_is_computed_and_said_once(process, caplog):
     assert (shared.hits, shared.misses) == (0, MANY)
     assert caplog.text.count("store is down") == 1
     with pytest.raises(StoreUnavailable):
-        await one.forget(["text 1"])
+        await one.remove(one.forget(["text 1"]))
 
 
 async def test_a_frozen_redis_holds_nobody_up_for_long_and_is_used_again(process):
@@ -197,11 +198,51 @@ async def test_a_purge_takes_the_shared_vectors_too(process, server, tmp_path):
         assert len(list(server.scan_iter("scrubjay:embedding:*"))) == before - 1
 
 
-async def test_a_purge_that_cannot_reach_redis_changes_nothing(process, tmp_path):
-    model, _, _ = process("redis://127.0.0.1:1", within=WITHIN)
+async def test_a_purge_by_a_process_that_never_asked_its_model_takes_the_shared_vectors_too(process, server, tmp_path):
+    model, _, shared = process()
     async with wire(read_settings(home=tmp_path, background=False), embedder=model) as jay:
-        told = await jay.remember("Prefers tabs")
-        with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:1"):
-            await jay.forget(told.id, purge=True)
-        assert (await jay.get(told.id)).content == "Prefers tabs"
-        assert (await jay.recall("tabs", mode="meaning"))[0].memory.id == told.id
+        told = await jay.remember("Prefers tabs", user="anna")
+    await shared._finish_writes()
+    assert list(server.scan_iter("scrubjay:embedding:*:document:*"))
+    late, asked, _ = process(late=True)
+    async with wire(read_settings(home=tmp_path, background=False), embedder=late) as jay:
+        await jay.forget(told.id, user="anna", purge=True)
+        assert asked.asked == []
+    assert list(server.scan_iter("scrubjay:embedding:*:document:*")) == []
+
+
+async def test_what_is_purged_while_redis_is_away_goes_when_it_is_back(process, server, tmp_path):
+    model, _, shared = process()
+    settings = read_settings(home=tmp_path, background=False)
+    async with wire(settings, embedder=model) as jay:
+        told = await jay.remember("Prefers tabs", user="anna")
+        await jay.remember("Prefers nothing", user="anna")
+        await shared._finish_writes()
+    gone = vector_key(model.identity, "Prefers tabs", question=False)
+    before = set(server.scan_iter())
+    away, _, _ = process("redis://127.0.0.1:1", within=WITHIN)
+    async with wire(settings, embedder=away) as jay:
+        receipt = await jay.forget(told.id, user="anna", purge=True)
+        assert receipt.remaining == {"records": 0, "vectors": 0, "blobs": 0, "shared": 1}
+        assert [one.content for one in await jay.list(user="anna")] == ["Prefers nothing"]
+        await jay.parts.index.drain()
+        assert gone.encode() in set(server.scan_iter()), "so far it is there"
+    # Whoever works with the store next knows of it.
+    back, _, _ = process()
+    async with wire(settings, embedder=back) as jay:
+        await jay.parts.index.drain()
+        assert before - set(server.scan_iter()) == {gone.encode()}
+        generations, now = jay.parts.stores.generations, jay.parts.clock()
+        assert await generations.shared_leftovers(now=now, limit=9) == []
+        # As a question and as a text, until nobody can be embedding it any more.
+        assert len(await generations.shared_leftovers(now=now + ONCE_MORE, limit=9)) == 2
+
+
+async def test_who_does_not_share_leaves_what_is_to_be_removed_to_others(tmp_path):
+    settings = read_settings(home=tmp_path, background=False)
+    async with wire(settings, embedder=ToyEmbedder()) as jay:
+        generations, now = jay.parts.stores.generations, jay.parts.clock()
+        await generations.leave_shared(["new"], at=now, due=now)
+        await generations.leave_shared(["faded"], at=now - FADED, due=now)
+        await jay.parts.index.drain()
+        assert [one.name for one in await generations.shared_leftovers(now=now, limit=9)] == ["new"]

@@ -69,9 +69,12 @@ async def test_every_engine_answers_like_the_reference(engine, seed):
 async def test_every_engine_of_ours_knows_what_stands_alone(engine):
     [question] = directions(1)
     turn, fact = an_entry(question, scope=a_scope(session="s-1")), an_entry(question)
-    await engine.upsert(1, [turn, fact])
-    found = await engine.search(1, question, HERE, now=NOW, limit=9)
-    assert {match.id: match.alone for match in found} == {turn.id: False, fact.id: True}
+    message = an_entry(question, kind="message")
+    await engine.upsert(1, [turn, fact, message])
+    wanted = {turn.id: (False, False), fact.id: (True, True), message.id: (False, True)}
+    for among in (None, list(wanted)):
+        found = await engine.search(1, question, HERE, now=NOW, limit=9, among=among)
+        assert {match.id: (match.alone, match.outside) for match in found} == wanted
 
 
 class Undying(MemoryVectors):

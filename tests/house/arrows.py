@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-INNER = ("errors", "lazily", "logs", "model", "ports")
+INNER = ("elapsed", "errors", "lazily", "logs", "model", "ports")
 CORE = (*INNER, "write", "read", "core", "access", "memories", "jobs", "service")
 
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
+    "elapsed": (),
     "errors": (),
     "lazily": (),
     "logs": (),

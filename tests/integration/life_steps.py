@@ -6,15 +6,9 @@ from functools import cache
 from random import Random
 from uuid import UUID
 
-from scrubjay.backends.sql.blobs import SqlBlobs
-from scrubjay.backends.sql.generations import SqlGenerations
-from scrubjay.backends.sql.joint import SqliteJoint
-from scrubjay.backends.sql.records import SqlRecords
-from scrubjay.backends.sql.texts import SqlTexts
-from scrubjay.backends.vectors.embedded import EmbeddedVectors
 from scrubjay.errors import EmbedderUnavailable
-from scrubjay.model import Scope
-from scrubjay.ports import Stores
+from scrubjay.model import PLACE_NAMES, Scope
+from scrubjay.model.work import Policy
 from scrubjay.testing import ToyEmbedder
 
 PLACES = [
@@ -64,6 +58,15 @@ class Moody(ToyEmbedder):
 
     down = False
 
+    @property
+    def made_of(self):
+        """What the same model is made of in another process."""
+        return {
+            "dimensions": self.identity.dimensions,
+            "window": self.window,
+            "version": self.identity.version,
+        }
+
     async def embed(self, texts, *, question=False):
         if self.down and not question:
             raise EmbedderUnavailable
@@ -93,7 +96,22 @@ class Step:
             case "remember_many":
                 return await jay.remember_many(told["items"])
             case "import":
-                return await jay.import_lines(told["lines"])
+                return await jay.import_lines(told["lines"], mend=told.get("mend", False))
+            case "say":
+                await jay.working.append(told["messages"], **told["where"])
+                return await jay.working.end(**told["where"]) and None
+            case "consolidate":
+                done = await jay.consolidate(steps=told["steps"], policy=told["policy"], **told["where"])
+                return {one.step: (dict(one.counts), one.failed, one.error, bool(one.skipped)) for one in done}
+            case "restore":
+                archives = [one.file.name for one in await jay.work.archives()]
+                return [await jay.work.restore_archive(one) for one in archives[: told["many"]]]
+            case "keep":
+                return (
+                    await jay.parts.stores.blobs.keep(Scope(tenant=self.tenant), told["owner"], told["blobs"]) and None
+                )
+            case "release":
+                return await jay.parts.stores.blobs.release(Scope(tenant=self.tenant), told["owners"])
             case "use":
                 return await jay.parts.stores.records.touch(Scope(tenant=self.tenant), [told["id"]], at=self.now)
             case verb:
@@ -101,7 +119,7 @@ class Step:
                 return None
 
     def __str__(self):
-        told = {"lines": f"{len(self.told['lines'])} lines"} if self.verb == "import" else self.told
+        told = {**self.told, "lines": f"{len(self.told['lines'])} lines"} if self.verb == "import" else self.told
         return f"{self.number}, {self.now:%d %H:%M:%S}, {self.tenant}: {self.verb} {told}"
 
 
@@ -112,7 +130,7 @@ class Steps:
         self.chance = chance
         self.clock = clock
         self.tenants = tenants
-        self.number = 0
+        self.number = self.said = 0
         # Where nobody talks, not all that is found has to be fetched.
         talks = chance.random() < 0.5
         self.places = [place for place in PLACES if talks or "session" not in place]
@@ -167,6 +185,22 @@ class Steps:
     def use(self, tenant, known):
         return self.made(tenant, "use", id=self.chance.choice(known).id)
 
+    def say(self, tenant, place):
+        """What is said in a session, which ends with it."""
+        self.said += 1
+        messages = [
+            {"id": UUID(int=(self.said << 16 | number) << 64 | 7 << 76 | 2 << 62), **self._message()}
+            for number in range(self.chance.choice([1, 3, 8]))
+        ]
+        return self.made(tenant, "say", messages=messages, where=place)
+
+    def _message(self):
+        choose = self.chance.choice
+        return {"role": choose(["user", "user", "assistant"]), "content": self.text(), "name": choose([None, "anna"])}
+
+    def consolidate(self, tenant, steps, place, **rules):
+        return self.made(tenant, "consolidate", steps=steps, where=place, policy=Policy(**rules))
+
     def telling(self, known=()):
         """What may be said about a memory, and its text."""
         choose, chance = self.chance.choice, self.chance.random
@@ -184,6 +218,10 @@ class Steps:
             told["valid_to"] = told.get("valid_from", self.clock.now) + timedelta(seconds=choose([1, 5_000, 400_000]))
         if chance() < 0.08 and known:
             told["derived_from"] = [choose(known).id]
+        if chance() < 0.08 and known:
+            again = choose(known)
+            names = zip(PLACE_NAMES, again.scope.names(), strict=True)
+            told = {"content": again.content, "kind": again.kind, **{name: value for name, value in names if value}}
         return told
 
     def tenant(self):
@@ -194,17 +232,3 @@ class Steps:
 
     def text(self):
         return " ".join(self.chance.choices(WORDS, WEIGHTS, k=self.chance.choice([1, 2, 3, 5, 9, 30])))
-
-
-def stores_on(database, *, texts=SqlTexts, vectors=EmbeddedVectors, joint=True, together=True):
-    """The stores of one side of a database."""
-    is_file = database.path is not None
-    return Stores(
-        records=SqlRecords(database),
-        generations=SqlGenerations(database),
-        texts=texts(database),
-        vectors=vectors(database),
-        blobs=SqlBlobs(database),
-        joint=SqliteJoint(database) if joint and is_file else None,
-        together=database.together if together and is_file else None,
-    )

@@ -10,13 +10,12 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 
-from life_steps import Ids, Moody, stores_on
-from random_life import service_on
+import life_places  # noqa: F401 -- what a writer needs is loaded once
+from life_steps import Ids, Moody
 
-from scrubjay.backends.sql.database import Database
 from scrubjay.errors import ScrubjayError
 from scrubjay.testing import Ticking
-from scrubjay.write import prepare, remember
+from scrubjay.write import prepare, remember, transfer
 
 
 def tell(line):
@@ -24,12 +23,12 @@ def tell(line):
     os.write(sys.stdout.fileno(), f"{line}\n".encode())
 
 
-async def write(url, dimensions, window, steps):
-    """Take these steps, one after the other."""
+async def write(place, models, batch, steps):
+    """Take these steps, one after the other, with the first of these models."""
     ids, clock = Ids(), Ticking()
-    remember.new_ids, prepare.new_id = ids.many, ids.one
-    database = Database(url)
-    async with service_on(stores_on(database), Moody(dimensions=dimensions, window=window), clock, database) as jay:
+    remember.new_ids, prepare.new_id, transfer.BATCH = ids.many, ids.one, batch
+    known = [Moody(**one) for one in models]
+    async with place.opened(known[0], clock, models=known) as jay:
         for step in steps:
             clock.now = step.now
             ids.begin(step.number)

@@ -15,6 +15,7 @@ from scrubjay.backends.sql.places import scope_from
 from scrubjay.backends.sql.schema import memories, scopes, vectors
 from scrubjay.backends.sql.stems import stem_of
 from scrubjay.backends.sql.texts import SqlTexts
+from scrubjay.backends.sql.weighing import DIGITS
 from scrubjay.backends.vectors.embedded import EmbeddedVectors
 from scrubjay.model import SCOPE_NAMES, Filter, Memory, Scope
 from scrubjay.model.words import words_of_memory
@@ -28,28 +29,46 @@ LEAST = 1e-6
 CLOSE = 2e-7
 """Scores that lie closer together may change places: cosines are rounded to seven digits, and sums to sixteen."""
 
+ROUNDED = 2e-3
+"""The same for servers that hold numbers of sixteen bits, and read questions so."""
+
 
 class Truth:
     """All that a database holds at one moment, read without any index."""
 
-    def __init__(self, told, parts):
+    def __init__(self, told, parts, *, generation=1, words=words_of_memory):
         self.told = told
         """Every memory of every tenant, in any state, in the order of storing."""
         self.parts = parts
         """By generation and id: the scope, kind and parts of a memory that has vectors."""
-        self.words = {memory.id: [stem_of(word) for word in words_of_memory(memory)] for memory in told}
+        self.generation = generation
+        """The one that answers."""
+        self.words = {memory.id: [stem_of(word) for word in words(memory)] for memory in told}
         self.order = {memory.id: place for place, memory in enumerate(told)}
 
     @classmethod
-    async def of(cls, records, tenants, now):
-        """What is stored of these tenants."""
-        told = []
+    async def of(cls, jay, engine, tenants, now, *, words=words_of_memory):
+        """What is stored of these tenants, and what a vector engine has. `words` says what each is found by."""
+        stores, told = jay.parts.stores, []
         for tenant in tenants:
             every = Filter(scope=Scope(tenant=tenant), reach="holds", history=True)
-            told += await records.find(every, now=now, limit=1_000_000, order="oldest")
-        seqs, parts = await records._database.read(_rows)
+            told += await stores.records.find(every, now=now, limit=1_000_000, order="oldest")
+        seqs = await jay.database.read(lambda file: dict(file.execute(select(memories.c.id, memories.c.seq)).all()))
         told.sort(key=lambda memory: seqs[memory.id])
-        return cls(told, parts)
+        known = await stores.generations.generations()
+        active = next((one.number for one in known if one.state == "active"), 1)
+        if isinstance(engine, EmbeddedVectors):
+            parts = await jay.database.read(_rows)
+        else:
+            parts = _entries(active, await engine.entries(active, [memory.id for memory in told]))
+        return cls(told, parts, generation=active, words=words)
+
+    def behind(self, one, some, order):
+        """Those of some that were stored before this one, newest first; or after it, oldest first."""
+        place = self.order[one.id]
+        if order == "newest":
+            return [other for other in some if self.order[other.id] < place]
+        return [other for other in reversed(some) if self.order[other.id] > place]
 
     def matched(self, terms, filter, now, *, within_tenant=True):
         """Every memory with a term that the filter admits, with its BM25, best first."""
@@ -70,17 +89,17 @@ class Truth:
             score = sum(
                 rarities[term] * many * (SATURATION + 1) / (many + length) for term, many in times.items() if many
             )
-            found.append(Match(one.id, score, alone=one.position is None))
+            found.append(Match(one.id, round(score, DIGITS), alone=one.position is None and one.kind != "message"))
         return sorted(found, key=lambda match: (-match.score, self.order[match.id]))
 
-    def nearest(self, generation, vector, filter, now, *, among=None):
+    def nearest(self, vector, filter, now, *, among=None):
         """Every memory that may answer, with its cosine and its best part, best first."""
         question = np.asarray(vector, np.float64)
         question = question / (np.linalg.norm(question) or 1.0)
         known = {memory.id: memory for memory in self.told}
         found = []
         for (of, one), (scope, kind, parts) in self.parts.items():
-            if of != generation or not filter.admits(scope) or (filter.kinds and kind not in filter.kinds):
+            if of != self.generation or not filter.admits(scope) or (filter.kinds and kind not in filter.kinds):
                 continue
             if among is not None:
                 if one not in among:
@@ -90,7 +109,9 @@ class Truth:
                 if not live or since > now or (until is not None and until <= now):
                     continue
             best = min((-_cosine(halves, question), start, stop) for start, stop, halves in parts)
-            found.append(Match(one, -best[0], best[1], best[2], alone=scope.session is None))
+            outside = scope.session is None
+            alone = outside and kind != "message"
+            found.append(Match(one, -best[0], best[1], best[2], alone=alone, outside=outside))
         return sorted(found, key=lambda match: (-match.score, match.id))
 
 
@@ -99,8 +120,13 @@ def _cosine(halves, question):
     return round(float(exact @ question / (np.linalg.norm(exact) or 1.0)), 7)
 
 
+def _entries(generation, entries):
+    """The same as `_rows`, of an engine that can only be asked."""
+    parts = {one.id: [(*span, row) for span, row in zip(one.spans, one.vectors, strict=True)] for one in entries}
+    return {(generation, one.id): (one.scope, one.kind, parts[one.id]) for one in entries}
+
+
 def _rows(connection):
-    seqs = dict(connection.execute(select(memories.c.id, memories.c.seq)).all())
     columns = vectors.c
     statement = (
         select(
@@ -120,7 +146,7 @@ def _rows(connection):
     for generation, one, kind, start, stop, vector, *names in connection.execute(statement):
         part = (start, stop, np.frombuffer(bytes(vector), "<f2"))
         parts.setdefault((generation, one), (scope_from(names), kind, []))[2].append(part)
-    return seqs, parts
+    return parts
 
 
 class TrueTexts(SqlTexts):
@@ -138,31 +164,41 @@ class TrueTexts(SqlTexts):
         return self.truth.matched(terms, filter, now, within_tenant=self.within_tenant)[:limit]
 
 
-class TrueVectors(EmbeddedVectors):
-    """Search by meaning that compares everything."""
+class TrueVectors:
+    """A vector engine that compares everything when it is searched, and is another one otherwise."""
 
-    def __init__(self, database):
-        super().__init__(database)
+    def __init__(self, engine):
+        self._engine = engine
         self.truth = None
 
+    def __getattr__(self, verb):
+        return getattr(self._engine, verb)
+
     async def search(self, generation, vector, filter, *, now, limit, among=None):
-        return self.truth.nearest(generation, vector, filter, now, among=among)[:limit]
+        assert generation == self.truth.generation
+        return self.truth.nearest(vector, filter, now, among=among)[:limit]
 
 
-def difference(found, wanted, limit, *, what=lambda match: (match.id, match.start, match.stop, match.alone)):
+def difference(found, wanted, limit, *, close=CLOSE):
     """How an answer differs from all that could be one, best first; empty when it does not.
 
     What scores alike may come in any order, and any of it may be cut off.
     """
     expected = wanted[:limit]
+
+    def what(match):
+        # Which of several parts is nearest is not certain where they lie so close together.
+        place = match.id, match.alone, match.outside
+        return (*place, match.start, match.stop) if close == CLOSE else place
+
     if len(found) != len(expected):
         return f"{len(found)} found instead of {len(expected)}"
     for place, (one, other) in enumerate(zip(found, expected, strict=True)):
-        if abs(one.score - other.score) > CLOSE * max(1.0, abs(other.score)):
+        if abs(one.score - other.score) > close * max(1.0, abs(other.score)):
             return f"at {place}: {one} instead of {other}"
     if len({what(one)[0] for one in found}) < len(found):
         return "one is found twice"
-    groups = _groups(wanted)
+    groups = _groups(wanted, close)
     allowed = {what(one): number for number, group in enumerate(groups) for one in group}
     for place, (one, other) in enumerate(zip(found, expected, strict=True)):
         if allowed.get(what(one)) != allowed[what(other)]:
@@ -170,11 +206,11 @@ def difference(found, wanted, limit, *, what=lambda match: (match.id, match.star
     return ""
 
 
-def _groups(wanted):
+def _groups(wanted, close):
     """Those that score alike, together."""
     groups, last = [], None
     for one in wanted:
-        if last is None or last - one.score > CLOSE * max(1.0, abs(last)):
+        if last is None or last - one.score > close * max(1.0, abs(last)):
             groups.append([])
         groups[-1].append(one)
         last = one.score
@@ -186,11 +222,11 @@ def unlike(found, wanted, limit):
 
     It has as many as there are, in order, and none scores more than its best part.
     """
-    allowed = {(one.id, one.alone): one.score for one in wanted}
+    allowed = {(one.id, one.alone, one.outside): one.score for one in wanted}
     if len({one.id for one in found}) != min(limit, len(wanted)):
         return f"{len(found)} found instead of {min(limit, len(wanted))}"
     for one in found:
-        score = allowed.get((one.id, one.alone))
+        score = allowed.get((one.id, one.alone, one.outside))
         if score is None or one.score > score + CLOSE:
             return f"{one}, which scores {score}"
     if any(one.score < other.score for one, other in pairwise(found)):

@@ -1,9 +1,13 @@
 """From how much on each quick way is taken. A life of a few rows draws small numbers, so that it takes them all."""
 
-from scrubjay.backends.sql import book, columns, postings, readership, shelf
+import numpy as np
+
+from scrubjay.backends.sql import book, column, columns, narrowing, postings, readership, shelf
 from scrubjay.backends.vectors import embedded, keeper, matrix, partition, rows, signs, unloaded, whereabouts
+from scrubjay.write import leftovers
 
 NEVER = 10**9
+NOTHING = np.uint64(0)
 
 SMALL = 30_000
 """Bytes in which there is hardly room for a book."""
@@ -32,6 +36,9 @@ SWITCHES = {
         "MOST": [1, 64],
         "MEMORY": [SMALL, 128 << 20],
     },
+    column: {"RECENT": [0, 3, 2_000], "GATHERED": [0, 5, 10_000]},
+    narrowing: {"NAMED": [0, 5, 5_000, 5_000], "LIKELY": [1, 4], "_LEAST": [0, 2, 200]},
+    leftovers: {"PAGE": [1, 1_000]},
     matrix: {
         "FEW": [0, 4, 48],
         "GATHERED": [0.0, 0.4, 1.1],
@@ -44,7 +51,12 @@ SWITCHES = {
     signs: {"MANY": [10, 40], "LEAST_DIMENSIONS": [8], "LIKELY": [1, 3, 50], "ONE_IN": [5, 200], "HEAP": [2, 16]},
     keeper: {"SECONDS": [0.0], "STALE": [0.0, 0.3]},
     partition: {"PATIENCE": [0, 0, 1, 3]},
-    whereabouts: {"SETTLED": [3, 20, 16_384]},
+    # With a factor of 0, ids that have half of their bits in common make the same number.
+    whereabouts: {
+        "SETTLED": [3, 20, 16_384],
+        "_HIGH": [whereabouts._HIGH, NOTHING],
+        "_LOW": [whereabouts._LOW, NOTHING],
+    },
     rows: {"FEWEST_TOMBSTONES": [3, 20, 1_000]},
 }
 """From how much on each quick way is taken, of which a life draws one: few, and as many as ever."""

@@ -4,10 +4,11 @@ import asyncio
 import gzip
 import json
 import sqlite3
+import tempfile
 import threading
 import time
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -16,6 +17,7 @@ import pytest
 from test_move import alike, contents, path_of
 from whole_store import blocking, filled, told_by
 
+from scrubjay.backends.sql import carry
 from scrubjay.backends.sql.carry import SqlPortable
 from scrubjay.backends.vectors.pgvector import PgVectors
 from scrubjay.errors import Conflict, InvalidInput, StoreUnavailable, Unsupported
@@ -184,6 +186,58 @@ async def test_a_backup_that_is_cancelled_closes_nothing_that_is_read(sqlite):
     with pytest.raises(asyncio.CancelledError):
         await carrying
     assert ended == [0]
+
+
+async def test_a_backup_that_is_cancelled_while_it_opens_the_store_lets_go_of_it(sqlite, monkeypatch):
+    opening, go_on, frozen, held = threading.Event(), threading.Event(), sqlite.frozen, []
+
+    @contextmanager
+    def slowly():
+        opening.set()
+        go_on.wait(60)
+        with frozen() as connection:
+            held.append(connection)
+            yield connection
+
+    monkeypatch.setattr(sqlite, "frozen", slowly)
+
+    async def carried():
+        async with SqlPortable(sqlite).still():
+            raise AssertionError("it was cancelled before")
+
+    carrying = asyncio.create_task(carried())
+    assert await asyncio.to_thread(opening.wait, 60)
+    for _ in range(2):
+        carrying.cancel()
+        await asyncio.sleep(0.01)
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await carrying
+    assert [connection.closed for connection in held] == [True]
+
+
+async def test_a_copy_that_is_cancelled_leaves_no_folder_behind(sqlite, monkeypatch):
+    opening, go_on, make = threading.Event(), threading.Event(), tempfile.TemporaryDirectory
+
+    def slowly(**options):
+        opening.set()
+        go_on.wait(60)
+        return make(**options)
+
+    monkeypatch.setattr(carry.tempfile, "TemporaryDirectory", slowly)
+
+    async def copying():
+        async with carry.copied(sqlite):
+            raise AssertionError("it was cancelled before")
+
+    waiting = asyncio.create_task(copying())
+    assert await asyncio.to_thread(opening.wait, 60)
+    waiting.cancel()
+    await asyncio.sleep(0.01)
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert list(sqlite.path.parent.glob(".scrubjay-*")) == []
 
 
 async def test_a_purge_does_not_wait_for_a_backup(new_setup, file):

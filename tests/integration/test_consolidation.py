@@ -318,6 +318,45 @@ async def test_a_worker_looks_into_the_archive_soon_after_a_purge(archived, cloc
     assert "archive" not in {one.step for one in await worker.turn()}
 
 
+async def test_a_worker_sees_a_purge_among_however_many_that_it_has_dealt_with(archived, clock):
+    jay = archived
+    worker = Worker(orders_of(jay), without="index")
+    before = clock()
+    await jay.parts.stores.generations.leave([new_id() for _ in range(1_200)], at=before, due=before)
+    clock.advance(PURGED)
+    await worker.turn()
+    clock.advance(PURGED)
+    assert "archive" not in {one.step for one in await worker.turn()}
+    [told] = [one for one in await jay.list(kinds=["message"], history=True) if one.position == 0]
+    await jay.forget(told.id, purge=True)
+    assert "archive" in {one.step for one in await worker.turn()}
+    [file] = await jay.work.archives()
+    assert b"tabs over spaces" not in gzip.decompress(file.file.read_bytes())
+
+
+async def test_a_worker_looks_again_for_what_was_purged_while_it_looked(archived, clock, monkeypatch):
+    jay = archived
+    worker = Worker(orders_of(jay), without="index")
+    await worker.turn()
+    [told] = [one for one in await jay.list(kinds=["message"], history=True) if one.position == 0]
+    records = jay.parts.stores.records
+    missing = records.missing
+
+    async def purged_right_after(ids):
+        found = await missing(ids)
+        monkeypatch.setattr(records, "missing", missing)
+        await jay.forget(told.id, purge=True)
+        clock.advance(timedelta(microseconds=1))
+        return found
+
+    monkeypatch.setattr(records, "missing", purged_right_after)
+    await jay.consolidate(steps="archive")
+    clock.advance(PURGED)
+    await worker.turn()
+    [file] = await jay.work.archives()
+    assert b"tabs over spaces" not in gzip.decompress(file.file.read_bytes())
+
+
 async def test_a_damaged_archive_is_refused(archived):
     jay = archived
     await jay.consolidate(steps="archive")

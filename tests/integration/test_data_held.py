@@ -5,6 +5,7 @@ import json
 import random
 import sqlite3
 import time
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -174,6 +175,28 @@ async def test_a_value_that_was_deleted_or_encrypted_is_held_no_more(database):
     place.column.settle()
     assert place.column._texts.values == ["secret-2"]
     assert await records.find(asked, now=NOW, limit=5) == [kept]
+
+
+async def test_whoever_changes_data_is_heard_of(database):
+    records, texts = SqlRecords(database), SqlTexts(database)
+    stored = await told(records, *(a_memory(f"The canary {n}", data={"lot": n % 5} if n else {}) for n in range(30)))
+    asked = Filter(scope=Scope(), data={"lot": 3})
+    await held(database, asked)
+
+    def by_hand(*changes):
+        """As somebody does who has never heard of columns."""
+        with closing(sqlite3.connect(database.path)) as file, file:
+            for place, data in changes:
+                file.execute("UPDATE memories SET data = ? WHERE id = ?", (data, stored[place].id.bytes))
+
+    for changes in ([(1, '{"lot":3}'), (3, '{"lot":1}')], [(0, '{"lot":3}')], [(0, None), (8, "{}")]):
+        by_hand(*changes)
+        rows = await all_rows(records, Scope())
+        await check(database, asked, rows)
+        wanted = {row.id for row in rows if asked.matches(row, NOW)}
+        assert {one.id for one in await texts.match(["canary"], asked, now=NOW, limit=50)} == wanted
+    assert stored[1].id in wanted
+    assert not wanted & {stored[place].id for place in (0, 3, 8)}
 
 
 async def test_every_tenant_has_columns_of_its_own(database):

@@ -525,3 +525,27 @@ async def test_an_archive_holds_ciphertext(tmp_path):
         assert [one.content for one in back] == [one.content for one in before]
         assert await jay.recall("linter", kinds=["message"])
     assert leaked(stored_in_files(tmp_path)) == []
+
+
+@pytest.mark.parametrize("changes", [{"valid_from": NOW - DAY}, {"key": "spare"}, {"importance": 0.9}])
+async def test_what_was_told_in_plain_can_be_changed_once_everything_is_encrypted(place, tmp_path, changes):
+    options, _ = place
+    async with plain(tmp_path, **options) as jay:
+        told = await jay.remember(SECRETS[0], key="pref:flower", data={"n": SECRETS[1]}, user="anna")
+    async with memory(tmp_path, encrypted_search="meaning", **options) as jay:
+        await jay.update(told.memory.id, user="anna", **changes)
+        await jay.encryption.rotate(rows=True)
+        rows = await jay.list(history=True, user="anna")
+        assert {one.content for one in rows} == {SECRETS[0]}
+        assert (await jay.encryption.status()).plain == 0
+        assert await jay.check() == []
+
+
+async def test_who_read_in_plain_what_is_sealed_by_then_closes_it_sealed(place, tmp_path):
+    options, _ = place
+    async with plain(tmp_path, **options) as jay:
+        told = await jay.remember(SECRETS[0], key="pref:flower", user="anna")
+    async with memory(tmp_path, **options) as jay:
+        await jay.update(told.memory.id, user="anna", valid_from=NOW - DAY)
+        # Both versions are sealed, also the one that was read before its twin was.
+        assert (await jay.encryption.status()).plain == 0

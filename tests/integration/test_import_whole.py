@@ -298,6 +298,8 @@ async def believed(jay):
     return [(one.content, (one.valid_from - NOW).days + 100, (one.valid_to - NOW).days + 100) for one in current]
 
 
+CITIES = ("Rome", "Oslo", "Bonn")
+
 MENDED = [
     ("Lived in Rome", 0, 5),
     ("Lived in Oslo", 5, 7),
@@ -324,6 +326,26 @@ async def test_the_export_of_a_store_whose_stretches_overlap_can_be_mended(setup
     fresh = await new_setup(setup.name).open()
     await fresh.import_lines(after)
     assert await exported(fresh) == after, "what was mended needs no mending"
+
+
+async def test_stretches_that_overlap_are_reported_with_a_remedy(setup):
+    jay = await setup.open()
+    assert await jay.check() == []
+    await jay.remember("Lives in Kiel", key="city")
+    await jay.for_tenant("other").remember("Lived in Rome", key="city", valid_from=NOW - 99 * DAY, valid_to=NOW)
+    await jay.remember("Lived in Turin", key="city", valid_from=NOW - 99 * DAY, valid_to=NOW, user="anna")
+    await overlapping(jay)
+    found = await jay.parts.stores.records.versions(Scope(tenant=jay.tenant), key="city")
+    rome, oslo, bonn = (next(one for one in found if city in one.content and one.valid_to) for city in CITIES)
+    await jay.parts.index.drain()
+    [fault] = await jay.check()
+    assert fault.startswith("2 believed memories speak of a time for which their key has another value, as ")
+    assert f"as {oslo.id} does beside {rome.id}: forget the one that is wrong" in fault
+    assert "`--mend`" in fault
+    await jay.forget(rome.id)
+    assert [f"as {bonn.id} does beside {oslo.id}" in fault for fault in await jay.check()] == [True]
+    await jay.forget(oslo.id)
+    assert await jay.check() == []
 
 
 async def test_a_write_into_stretches_that_overlap_leaves_none_where_it_speaks(setup):

@@ -7,13 +7,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
+import redis
+from life_places import Place
 from random_life import Life
 
 SEED = int(os.environ.get("SCRUBJAY_TEST_SEED", "0"))
 LIVES = int(os.environ.get("SCRUBJAY_TEST_LIVES", "3"))
 STEPS = int(os.environ.get("SCRUBJAY_TEST_STEPS", "24"))
+"""Of a life on a file. A server takes its time, so half of it is led there."""
 WRITER = Path(__file__).with_name("life_writer.py")
 
 
@@ -36,3 +40,24 @@ async def test_what_is_found_is_what_is_true(seed, tmp_path, monkeypatch):
 async def test_so_it_is_when_writers_are_killed(seed, tmp_path, monkeypatch, writer):
     async with Life(seed, tmp_path, monkeypatch.setattr, writer=writer) as life:
         await life.live(STEPS)
+
+
+@pytest.mark.parametrize("engine", ["embedded", "pgvector"])
+@pytest.mark.parametrize("seed", range(SEED, SEED + (LIVES + 2) // 3))
+async def test_so_it_is_on_postgresql(seed, engine, tmp_path, monkeypatch, postgres_database):
+    place = Place(postgres_database(), engine=engine)
+    async with Life(seed, tmp_path, monkeypatch.setattr, place=place) as life:
+        await life.live(STEPS // 2)
+
+
+@pytest.mark.parametrize("seed", range(SEED, SEED + (LIVES + 2) // 3))
+async def test_so_it_is_with_a_server_for_everything(
+    seed, tmp_path, monkeypatch, postgres_database, qdrant_url, redis_url
+):
+    with redis.Redis.from_url(redis_url) as client:
+        client.flushdb()
+    prefix = f"life_{uuid4().hex}"
+    engine = f"{qdrant_url.replace('http:', 'qdrant:')}?prefix={prefix}"
+    place = Place(postgres_database(), engine=engine, redis=redis_url)
+    async with Life(seed, tmp_path, monkeypatch.setattr, place=place) as life:
+        await life.live(STEPS // 2)

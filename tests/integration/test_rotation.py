@@ -5,6 +5,7 @@ import gzip
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from contextlib import closing
 from dataclasses import replace
@@ -16,17 +17,19 @@ import psycopg
 import pytest
 import redis
 
-from scrubjay.backends.encryption import rotation, vault
+from scrubjay import elapsed
+from scrubjay.backends.encryption import census, rotation, vault
 from scrubjay.backends.encryption.masters import new_master
 from scrubjay.backends.encryption.records import EncryptedRecords
-from scrubjay.backends.sql import key_census
+from scrubjay.backends.sql import at_rest, key_census, resealing, writing_postgresql
 from scrubjay.errors import Conflict, InvalidInput, KeyMissing
-from scrubjay.jobs import leasing
-from scrubjay.model import Scope, new_id
+from scrubjay.model import Filter, Scope, new_id
 from scrubjay.model.access import Answer
+from scrubjay.model.sealed import fingerprint_in, key_in
 from scrubjay.model.work import Policy
 from scrubjay.ports import Blob
 from scrubjay.ports.access import Claim
+from scrubjay.ports.encryption import KeyReplaced
 from scrubjay.settings import read_settings
 from scrubjay.testing import ToyEmbedder
 from scrubjay.wiring import wire
@@ -511,29 +514,214 @@ async def test_a_machine_that_slept_seals_with_the_newest_key(place, monkeypatch
         await asleep.remember("Before", user="anna")
         await awake.encryption.rotate(data_keys=True)
         # Its monotonic clock stood still meanwhile.
-        slept, stood = time.time() + HOUR.total_seconds(), time.monotonic()
-        monkeypatch.setattr(vault, "time", SimpleNamespace(time=lambda: slept, monotonic=lambda: stood))
+        slept, stood = time.time() + HOUR.total_seconds(), elapsed.moment()
+        monkeypatch.setattr(elapsed, "time", SimpleNamespace(time=lambda: slept))
+        monkeypatch.setattr(elapsed, "moment", lambda: stood)
+        assert (await asleep.parts.stores.records._vault.ring("default")).newest == 2
         await asleep.remember("After", user="anna")
         assert [key.rows for key in (await asleep.encryption.status()).keys] == [1, 1]
 
 
-async def test_what_is_stored_between_two_counts_keeps_its_key(place, monkeypatch):
+async def fall_behind(jay, first):
+    """Let it seal with its first data key, as somebody does who stands still from here on and goes on later."""
+    held = jay.parts.stores.records._vault
+    ring = await held.ring("default")
+    held._held["default"].ring = replace(ring, keys={0: ring.keys[0], 1: first})
+
+
+async def first_key(jay):
+    """Its first data key, which is about to be replaced."""
+    return (await jay.parts.stores.records._vault.ring("default")).keys[1]
+
+
+async def test_what_is_stored_in_redis_between_two_counts_keeps_its_key(tmp_path, redis_url, monkeypatch):
     monkeypatch.setattr(rotation, "UNUSED_FOR", timedelta(0))
+    with redis.Redis.from_url(redis_url) as client:
+        client.flushdb()
+    place = {"home": tmp_path, "records": f"sqlite:///{tmp_path}/scrubjay.db", "working": redis_url}
     async with memory(place) as late, memory(place) as jay:
-        await late.remember("Before", user="anna")
+        await late.working.append("Before", role="user", session="s")
+        first = await first_key(late)
         await jay.encryption.rotate(data_keys=True, rows=True)
         sleep = asyncio.sleep
 
         async def arriving(seconds):
             if seconds == rotation.SETTLED_SECONDS:
-                ring = await late.parts.stores.records._vault.ring("default")
-                older = replace(ring, keys={number: key for number, key in ring.keys.items() if number < 2})
-                late.parts.stores.records._vault._held["default"].ring = older
-                await late.remember("Late", user="anna")
+                await fall_behind(late, first)
+                await late.working.append("Late", role="user", session="s")
             await sleep(seconds)
 
         monkeypatch.setattr(rotation.asyncio, "sleep", arriving)
         done = await jay.encryption.destroy()
+        assert (done.keys, done.needed) == (0, 1)
+        assert [one.content for one in await jay.working.recent(session="s")] == ["Before", "Late"]
+
+
+async def test_what_was_sealed_with_an_older_key_is_sealed_anew_before_it_is_stored(place, monkeypatch):
+    """Whoever hangs between sealing and storing must not store what nobody can open any more."""
+    monkeypatch.setattr(rotation, "UNUSED_FOR", timedelta(0))
+    place = {**place, "working": ""}
+    async with memory(place) as late, memory(place) as jay:
+        here, now = {"user": "anna"}, late.parts.clock()
+        known = (await late.remember("Known", key="k", **here)).memory
+        gone = (await late.remember("To be forgotten", **here)).memory
+        first = await first_key(late)
+        await late.encryption.rotate(data_keys=True, rows=True)
+        assert (await jay.encryption.destroy()).keys == 1
+        stores, log, scope = late.parts.stores, late.parts.works.log, Scope(session="s")
+        answers = late.parts.access.answers
+        await answers.begin(CLAIM, now=now, until=now + DAY)
+
+        def storing():
+            """Whatever stores something that is sealed."""
+            yield late.remember("A fact", **here)
+            yield late.remember_many([f"number {number}" for number in range(100)], **here)
+            yield late.remember("Known better", key="k", **here)
+            yield late.forget(gone.id, reason="because of: the neighbours", **here)
+            yield stores.records.load([replace(known, id=new_id(), key="k2", content="Loaded")])
+            yield stores.blobs.keep(Scope(), new_id(), [BLOB])
+            yield late.working.append("Said", role="user", session="s")
+            yield late.working.set("plan", {"next": 1}, session="s")
+            yield answers.finish(CLAIM, Answer(status=200, body=BODY), until=now + DAY)
+            yield log.failed("drain", "it", scope, error="no", at=now, tries=5, pause=HOUR, body="could not be")
+
+        for work in storing():
+            await fall_behind(late, first)
+            await work
+            counted = await census.taken(stores.vault._vault, stores.vault._stored, stores.vault._places)
+            assert {number for _, number, _ in counted.needed} == {2}
+        assert await jay.count(**here) == 103
+        assert {one.content for one in await jay.history(key="k", **here)} == {"Known", "Known better"}
+        assert [one.content for one in await jay.working.recent(session="s")] == ["Said"]
+
+
+async def test_what_waits_for_redis_is_sealed_anew_before_it_is_stored(tmp_path):
+    place = {"home": tmp_path, "records": f"sqlite:///{tmp_path}/scrubjay.db", "working": AWAY}
+    async with memory(place) as jay:
+        await jay.remember("Before")
+        first = await first_key(jay)
+        await jay.encryption.rotate(data_keys=True)
+        await fall_behind(jay, first)
+        await jay.working.append("Said", role="user", session="s")
+        assert seals(whole_store(place), 1) == 1, "only what was there before"
+
+
+async def test_what_comes_out_of_an_archive_late_is_sealed_with_the_newest_key(place):
+    async with memory({**place, "working": ""}) as jay:
+        await archived(jay, ["The linter is ruff."])
+        [archive] = await jay.work.archives()
+        first = await first_key(jay)
+        await jay.encryption.rotate(data_keys=True)
+        await fall_behind(jay, first)
+        assert await jay.work.restore_archive(archive.file) == 1
+        [said] = await jay.parts.stores.records._records.find(
+            Filter(scope=Scope(session="old"), kinds=("message",)), now=jay.parts.clock(), limit=9
+        )
+        assert key_in(said.content) == 2
+
+
+@pytest.mark.parametrize(
+    ("store", "verb"),
+    [
+        (resealing.SqlResealed, "replace_rows"),
+        (resealing.SqlResealed, "replace_file"),
+        (at_rest.SqlSessions, "replace"),
+        (at_rest.SqlKeptAnswers, "replace"),
+        (at_rest.SqlTroubles, "replace"),
+    ],
+)
+async def test_a_rotation_that_stood_still_stores_nothing_with_an_older_key(place, monkeypatch, store, verb):
+    place = {**place, "working": ""}
+    async with memory(place) as late, memory(place) as quick:
+        await tell_everything(late)
+        before = await everything(late)
+        known = getattr(store, verb)
+
+        async def standing_still(self, *given):
+            """What is to be stored is sealed; meanwhile somebody else makes another key."""
+            monkeypatch.setattr(store, verb, known)
+            await quick.encryption.rotate(data_keys=True)
+            with pytest.raises(KeyReplaced):
+                await known(self, *given)
+            return await known(self, *given)
+
+        monkeypatch.setattr(store, verb, standing_still)
+        assert (await late.encryption.rotate(data_keys=True, rows=True)).is_complete
+        assert await everything(late) == before
+        assert seals(whole_store(place), 1) == seals(whole_store(place), 2) == 0
+
+
+async def test_sessions_in_a_redis_that_is_not_configured_here_keep_the_keys(tmp_path, redis_url, monkeypatch):
+    monkeypatch.setattr(rotation, "UNUSED_FOR", timedelta(0))
+    with redis.Redis.from_url(redis_url) as client:
+        client.flushdb()
+    place = {"home": tmp_path, "records": f"sqlite:///{tmp_path}/scrubjay.db", "working": redis_url}
+    without = {**place, "working": ""}
+    async with memory(place) as jay:
+        await jay.working.append("Said", role="user", session="s")
+    async with memory(without) as jay:
+        assert (await jay.encryption.status()).unread == (), "with one key there is nothing to lose"
+        done = await jay.encryption.rotate(data_keys=True, rows=True)
+        assert not done.is_complete
+        [why] = done.unread
+        assert f"sessions are kept in {redis_url}" in why
+        assert "Set it as where the service runs" in why
+        assert (await jay.encryption.status()).unread == done.unread
+        assert (await jay.for_tenant("other").encryption.status()).unread == ()
+        with pytest.raises(Conflict, match="SCRUBJAY_WORKING is not set here"):
+            await jay.encryption.destroy()
+    async with memory(place) as jay:
+        assert (await jay.encryption.destroy()).needed == 1
+        assert [one.content for one in await jay.working.recent(session="s")] == ["Said"]
+    async with memory(without) as jay:
+        assert (await jay.encryption.destroy(sessions_gone=True)).keys == 1
+        assert (await jay.encryption.rotate(rows=True)).is_complete
+
+
+async def test_who_begins_a_new_tenant_has_other_fingerprints(place):
+    async with memory(place) as jay:
+        await jay.remember("Prefers tabs", user="anna")
+        lines = [line async for line in jay.export(user="anna")]
+        await jay.for_tenant("anew").import_lines(lines, user="anna")
+        stored = [
+            await jay.parts.stores.records._records.find(
+                Filter(scope=Scope(tenant=tenant, user="anna")), now=now, limit=9
+            )
+            for tenant in ("default", "anew")
+            for now in [jay.parts.clock()]
+        ]
+        [[first], [second]] = stored
+        assert fingerprint_in(first.content) != fingerprint_in(second.content)
+        [again] = await jay.for_tenant("anew").list(user="anna")
+        assert again.content == "Prefers tabs"
+
+
+async def test_keys_wait_for_a_transaction_that_holds_one(postgres_database, tmp_path, monkeypatch):
+    """On a server a write may hang behind its check: its key is not destroyed before it has come to an end."""
+    monkeypatch.setattr(rotation, "UNUSED_FOR", timedelta(0))
+    place = {"home": tmp_path, "records": postgres_database(), "working": ""}
+    async with memory(place) as jay, memory(place) as late:
+        await late.remember("Before", user="anna")
+        stored, loop, go_on = asyncio.Event(), asyncio.get_running_loop(), threading.Event()
+        insert = writing_postgresql.insert
+
+        def hanging(*given):
+            """Behind the check, and before the commit."""
+            insert(*given)
+            loop.call_soon_threadsafe(stored.set)
+            go_on.wait(30)
+
+        monkeypatch.setattr(writing_postgresql, "insert", hanging)
+        writing = asyncio.create_task(late.remember("Late", user="anna"))
+        await stored.wait()
+        monkeypatch.setattr(writing_postgresql, "insert", insert)
+        assert (await jay.encryption.rotate(data_keys=True, rows=True)).is_complete, "it cannot see what is under way"
+        destroying = asyncio.create_task(jay.encryption.destroy())
+        await asyncio.sleep(0.5)
+        assert not destroying.done()
+        go_on.set()
+        await writing
+        done = await destroying
         assert (done.keys, done.needed) == (0, 1)
         assert [one.content for one in await jay.list(user="anna", order="oldest")] == ["Before", "Late"]
 
@@ -549,7 +737,8 @@ async def test_a_worker_that_stood_still_leaves_an_archive_as_it_was_sealed_sinc
         async def late(records, ids):
             """Its lease lapses, and somebody else changes the keys, while it looks what was purged."""
             run_sql(place, "DELETE FROM work_leases")
-            monkeypatch.setattr(leasing, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + 3_600))
+            moment = elapsed.moment
+            monkeypatch.setattr(elapsed, "moment", lambda: moment() + 3_600)
             monkeypatch.setattr(EncryptedRecords, "missing", known)
             assert (await jay.encryption.rotate(data_keys=True, rows=True)).is_complete
             return await known(records, ids)

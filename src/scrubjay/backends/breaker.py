@@ -1,11 +1,11 @@
 """A circuit breaker: what is down is asked now and then, by one caller, and everybody else is told at once."""
 
 import random
-import time
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Final, TypeVar
 
+from scrubjay.elapsed import moment
 from scrubjay.errors import Closed, ScrubjayError, Unavailable
 from scrubjay.logs import logger
 from scrubjay.model import StoreHealth
@@ -43,7 +43,7 @@ class Breaker:
         pause: float = PAUSE,
         most_pause: float = MOST_PAUSE,
         is_outage: Callable[[Unavailable], bool] = any_outage,
-        clock: Callable[[], float] = time.monotonic,
+        clock: Callable[[], float] = moment,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
         chance: Callable[[], float] = random.random,
     ) -> None:

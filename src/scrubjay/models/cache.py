@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from scrubjay.model import Identity
@@ -79,14 +79,25 @@ class Cached:
 
         return np.stack([found[text] for text in texts])
 
-    async def forget(self, texts: Sequence[str]) -> None:
-        """Remember nothing of these texts, also where other processes look. Raises StoreUnavailable."""
+    def forget(self, texts: Sequence[str], *, known: Collection[Identity] = ()) -> list[str]:
+        """Remember nothing of these texts in this process; return what they are called where other processes look."""
         with self._lock:
             for text in texts:
                 self._rows.pop((True, text), None)
                 self._rows.pop((False, text), None)
-        if self._shared is not None and texts:
-            await self._shared.remove(self.identity, texts)
+        if self._shared is None:
+            return []
+        mine = self.identity
+        same = {one for one in known if (one.provider, one.model) == (mine.provider, mine.model)}
+        return [name for one in {mine, *same} for name in self._shared.names(one, texts)]
+
+    async def remove(self, names: Sequence[str]) -> bool:
+        """Remove these from where other processes look. False where none do; raises StoreUnavailable."""
+        if self._shared is None:
+            return False
+        if names:
+            await self._shared.remove(names)
+        return True
 
     def clear(self) -> None:
         """Remember nothing at all in this process."""

@@ -18,6 +18,7 @@ from scrubjay.ports.indexes import (
     Leftover,
     Listed,
     Match,
+    SharedLeftover,
     Texts,
     Vectors,
 )
@@ -95,6 +96,7 @@ __all__ = [
     "Reranker",
     "Room",
     "Serving",
+    "SharedLeftover",
     "SharedVectors",
     "Stage",
     "Still",

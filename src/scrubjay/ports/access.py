@@ -139,7 +139,9 @@ class KeysSeen:
 
     exist: bool = False
     none_at: datetime | None = None
-    """When it last saw that there is none."""
+    """When it last asked, and saw none."""
+    answered: bool = False
+    """Whether the store ever said so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

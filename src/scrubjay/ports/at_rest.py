@@ -5,6 +5,7 @@ Whoever changes keys walks through all of it, and stores anew what the change is
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
@@ -20,7 +21,33 @@ TROUBLES: Final = "failed pieces of work"
 ARCHIVED: Final = "archived episodes"
 """What each of them is called where it is counted."""
 
+IN_SESSIONS: Final = "sessions"
+"""What working memory is called in a note of where it is kept."""
+
 Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class KeptElsewhere:
+    """A note that something is not kept in the record store."""
+
+    place: str
+    """The address, for people: no password."""
+    at: datetime
+    """Since when, as far as is known."""
+
+
+class Elsewhere(Protocol):
+    """Notes in the record store of what is kept elsewhere: whoever counts must not overlook it."""
+
+    async def kept(self, what: str) -> KeptElsewhere | None:
+        """Return where it was kept last, and since when; None when it was always here."""
+
+    async def keep(self, what: str, place: str, *, at: datetime) -> None:
+        """Note that it is kept in this place from now on. Durable."""
+
+    async def forget(self, what: str) -> None:
+        """Note that nothing of it is kept elsewhere."""
 
 
 class AtRest(Protocol[Item]):

@@ -32,6 +32,18 @@ class WrappedKey:
     created_at: datetime
 
 
+class KeyReplaced(Exception):
+    """A store was handed what an older data key of the tenant seals: nothing was stored, and it has to be sealed anew.
+
+    It never leaves encryption, which does so.
+    """
+
+    def __init__(self, tenant: str, number: int) -> None:
+        super().__init__(f"data key {number} of tenant {tenant} is not its newest any more")
+        self.tenant = tenant
+        self.number = number
+
+
 class DataKeys(Protocol):
     """The data keys of all tenants. A key that was added stays, until somebody destroys what nothing needs any more."""
 
@@ -52,6 +64,12 @@ class DataKeys(Protocol):
 
     async def wrapped_otherwise(self, master: str, *, limit: int) -> list[WrappedKey]:
         """Return keys of any tenant that another master key wraps."""
+
+    async def settled(self, tenant: str) -> None:
+        """Return once nothing is on its way into this store any more that an older key of the tenant seals.
+
+        Whoever begins to store such a thing meanwhile, or afterwards, is told to seal it anew: KeyReplaced.
+        """
 
     async def remove(self, tenant: str, numbers: Sequence[int]) -> int:
         """Delete these keys of a tenant for good; return how many there were. What needs them is lost with them."""
@@ -135,8 +153,9 @@ class Vault(Protocol):
         that are to have no vectors. Safe to repeat, to kill, and to run twice.
         """
 
-    async def destroy(self, *, archives: AtRest[Archived] | None = None) -> Destroyed:
+    async def destroy(self, *, sessions_gone: bool = False, archives: AtRest[Archived] | None = None) -> Destroyed:
         """Delete, of every tenant, the older data keys that nothing needs any more, counted twice.
 
-        Raises Conflict when something cannot be read, since it may need any of them; nothing is deleted then.
+        Raises Conflict when something cannot be read, since it may need any of them; nothing is deleted then. That is
+        also so when sessions were last kept in a Redis that is not configured here, unless they are said to be gone.
         """

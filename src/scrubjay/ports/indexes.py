@@ -1,6 +1,6 @@
 """What finds memories, by words and by meaning, and which embedding models have vectors. All of it derived."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, runtime_checkable
@@ -40,6 +40,14 @@ class Leftover(NamedTuple):
     id: UUID
     at: datetime
     """When it was purged."""
+
+
+class SharedLeftover(NamedTuple):
+    """What a vector of a purged memory is called where models share them."""
+
+    name: str
+    at: datetime
+    """When the memory was purged."""
 
 
 class Generations(Protocol):
@@ -88,6 +96,22 @@ class Generations(Protocol):
     async def cleared(self, ids: Sequence[UUID]) -> None:
         """Note that nothing is left of these."""
 
+    async def purged_since(self, moment: datetime) -> bool:
+        """Say whether any of those that are noted was purged then or later."""
+
+    async def leave_shared(self, names: Sequence[str], *, at: datetime, due: datetime) -> None:
+        """Note the names that vectors of what is purged have where models share them: like `leave`. Durable."""
+
+    async def shared_leftovers(self, *, now: datetime, limit: int) -> list[SharedLeftover]:
+        """Return those that have to be removed by now, those that are due for longest first."""
+
+    async def cleared_shared(self, names: Sequence[str]) -> None:
+        """Note that nothing is left under these names."""
+
+
+DIGITS: Final = 7
+"""Digits of a cosine that count. What differs further behind is as near: in another order, a sum is another one."""
+
 
 class Match(NamedTuple):
     """A memory that an index found."""
@@ -101,11 +125,18 @@ class Match(NamedTuple):
     stop: int | None = None
     """The part of the content that was found; a stop of None means all of it."""
     alone: bool = False
-    """Whether the index knows that it stands in no session, so that no other memory bears on it."""
+    """Whether the index knows that it stands in no session and is no message, so that no other memory bears on it."""
+    outside: bool = False
+    """Whether it knows that it stands in no session, be it a message or not. Asked of what was found by meaning."""
+
+
+def in_order(matches: Iterable[Match]) -> list[Match]:
+    """What was found by meaning, as a search returns it: best first, and by their ids what scores alike."""
+    return sorted(matches, key=lambda match: (-round(match.score, DIGITS), match.id))
 
 
 class Texts(Protocol):
-    """Search by words, best first. Derived from the records."""
+    """Search by words, best first; what scores alike in the order of storing. Derived from the records."""
 
     async def match(
         self, terms: Sequence[str], filter: Filter, *, now: datetime, limit: int, guess: bool = True
@@ -189,7 +220,7 @@ class Vectors(Protocol):
         limit: int,
         among: Sequence[UUID] | None = None,
     ) -> list[Match]:
-        """Return the nearest memories, best first, each once, with its best part.
+        """Return the nearest memories, best first, each once, with its best part; by their ids those as near.
 
         Only what the filter's scope and kinds admit. With `among`, only those ids, in whatever state; without it, only
         live ones that hold now. All of this applies before the limit. Other parts of the filter are the caller's,

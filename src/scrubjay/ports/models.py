@@ -1,6 +1,6 @@
 """What reads text: embedding models, language models, token counters, redactors."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from scrubjay.model import Identity
@@ -46,8 +46,14 @@ class SharedVectors(Protocol):
     async def put(self, identity: Identity, texts: Sequence[str], rows: "Matrix", *, question: bool) -> None:
         """Keep these for a while, one row per text. Returns at once and never raises."""
 
-    async def remove(self, identity: Identity, texts: Sequence[str]) -> None:
-        """Keep nothing of these texts. Raises StoreUnavailable when that is not certain."""
+    def names(self, identity: Identity, texts: Sequence[str]) -> list[str]:
+        """Say what the vectors of these texts are called here, whether they are there or not. No text can be read off.
+
+        So they can be removed when nobody knows the texts any more.
+        """
+
+    async def remove(self, names: Sequence[str]) -> None:
+        """Keep nothing under these names. Raises StoreUnavailable when that is not certain."""
 
     async def shut(self) -> None:
         """Let go of connections. Safe to call twice."""
@@ -61,8 +67,15 @@ class Remembering(Protocol):
     def counts(self) -> dict[str, int]:
         """How many texts it remembered, found among what is shared, and embedded, since it was opened."""
 
-    async def forget(self, texts: Sequence[str]) -> None:
-        """Remember nothing of these texts, also where other processes look. Raises StoreUnavailable."""
+    def forget(self, texts: Sequence[str], *, known: Collection[Identity] = ()) -> list[str]:
+        """Remember nothing of these texts in this process; return what they are called where other processes look.
+
+        `known` are identities with which such vectors may have been stored. A model on a server that was not asked yet
+        does not know its own.
+        """
+
+    async def remove(self, names: Sequence[str]) -> bool:
+        """Remove these from where other processes look. False where none do; raises StoreUnavailable."""
 
     def clear(self) -> None:
         """Remember nothing at all in this process."""

@@ -80,6 +80,15 @@ def rival(given: Memory, same_key: Iterable[Memory], same_words: Memory | None) 
     return overlapping or (same_words if given.valid_to is None else None)
 
 
+def overlap(count: int, one: UUID, other: UUID) -> str:
+    """What to say of so many believed values of keys that speak of a time for which there is another, as two do."""
+    return (
+        f"{count} believed {'memory speaks' if count == 1 else 'memories speak'} of a time for which their key has "
+        f"another value, as {one} does beside {other}: forget the one that is wrong, or export everything and import "
+        "it with `--mend` into an empty store, where what was told later counts"
+    )
+
+
 def id_taken(id: UUID) -> IdTaken:
     """What to raise when an id is another tenant's. Whose it is, and what it names, is not told."""
     return IdTaken(f"id {id} cannot be used here: it names another memory already. Use another id")

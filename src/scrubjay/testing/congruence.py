@@ -93,8 +93,11 @@ class _Twins:
         for scope in (Scope(), Scope(tenant="acme")):
             everything = Filter(scope=scope, history=True)
             await self._same(lambda store: store.find(everything, now=self._clock, limit=100_000))  # noqa: B023 -- asked at once
-        for store in self._stores:
-            assert await store.check() == [], f"seed {self._seed}: the store finds fault with itself"
+        # Random steps may tell two values of a key for one time, which is to be found by both alike; nothing else is.
+        faults = [await store.check() for store in self._stores]
+        assert faults[1] == faults[0], f"seed {self._seed}: one store finds fault with itself"
+        others = [line for line in faults[0] if "their key has another value" not in line]
+        assert others == [], f"seed {self._seed}: the stores find fault with themselves"
 
     async def _same(self, ask: _Ask, *, what: str = "") -> object:
         answers = [await _answer(ask, store) for store in self._stores]

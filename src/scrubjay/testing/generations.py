@@ -7,7 +7,7 @@ import pytest
 
 from scrubjay.errors import Conflict
 from scrubjay.model import Identity, new_id
-from scrubjay.ports import UNSURE, Generations, Keeping, Leftover, Records
+from scrubjay.ports import UNSURE, Generations, Keeping, Leftover, Records, SharedLeftover
 from scrubjay.testing.values import DAY, HOUR, NOW, some_memories, told
 
 
@@ -161,3 +161,25 @@ class KeepingSuite:
         assert await store.leftovers(now=NOW + DAY, limit=9) == [Leftover(third, NOW + HOUR)]
         await store.leave([], at=NOW, due=NOW)
         await store.cleared([])
+
+    async def test_whether_something_was_purged_since_is_known_of_however_many(self, store: MarkingStore) -> None:
+        assert not await store.purged_since(NOW - DAY)
+        await store.leave([new_id() for _ in range(1_200)], at=NOW, due=NOW)
+        assert await store.purged_since(NOW)
+        assert not await store.purged_since(NOW + HOUR)
+        await store.leave([new_id()], at=NOW + HOUR, due=NOW + DAY)
+        assert await store.purged_since(NOW + HOUR)
+
+    async def test_what_models_share_of_a_purge_is_noted_until_it_is_cleared(self, store: MarkingStore) -> None:
+        assert await store.shared_leftovers(now=NOW + DAY, limit=9) == []
+        await store.leave_shared(["a", "b", "a"], at=NOW, due=NOW)
+        await store.leave_shared(["b"], at=NOW + HOUR, due=NOW + HOUR)
+        assert await store.shared_leftovers(now=NOW, limit=9) == [SharedLeftover("a", NOW)]
+        await store.leave_shared(["b"], at=NOW, due=NOW + 2 * HOUR)
+        both = [SharedLeftover("a", NOW), SharedLeftover("b", NOW + HOUR)]
+        assert await store.shared_leftovers(now=NOW + DAY, limit=9) == both
+        assert await store.shared_leftovers(now=NOW + DAY, limit=1) == both[:1]
+        await store.cleared_shared(["a", "unknown"])
+        assert await store.shared_leftovers(now=NOW + DAY, limit=9) == both[1:]
+        await store.leave_shared([], at=NOW, due=NOW)
+        await store.cleared_shared([])

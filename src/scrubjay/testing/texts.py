@@ -1,6 +1,7 @@
 """What every search by words has to do. It is derived from records, so the store under test is both."""
 
 from datetime import datetime
+from itertools import permutations
 from math import log
 from typing import Protocol
 
@@ -66,6 +67,16 @@ class TextsSuite:
             store, *fillers(30), a_memory("Postgres stores"), a_memory("Postgres indexes"), a_memory("Old indexes")
         )
         assert (await found(store, "postgres indexes"))[0] == "Postgres indexes"
+
+    async def test_what_scores_alike_comes_in_the_order_of_storing(self, store: TextStore) -> None:
+        # Each has the same words as often, so that only rounding could tell them apart.
+        patterns = list(permutations((1, 2, 3, 5)))
+        words = ("kestrel", "osprey", "merlin", "falcon")
+        texts = [" ".join(word for word, many in zip(words, one, strict=True) for _ in range(many)) for one in patterns]
+        await told(store, *fillers(100), *map(a_memory, texts))
+        for limit in (50, 10):
+            for question in ("kestrel osprey merlin falcon", "falcon merlin kestrel osprey"):
+                assert await found(store, question, limit=limit) == texts[:limit]
 
     async def test_rare_terms_count_more(self, store: TextStore) -> None:
         rare = "The build of zebra 99 ran for a while"

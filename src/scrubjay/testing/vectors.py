@@ -84,6 +84,15 @@ class VectorsSuite:
             matches = await vectors.search(1, question, HERE, now=NOW, limit=25)
             assert_nearest(matches, entries, question, 25)
 
+    async def test_those_as_near_come_in_the_order_of_their_ids(self, vectors: Vectors) -> None:
+        [question] = directions(1)
+        alike = [an_entry(question) for _ in range(20)]
+        await vectors.upsert(1, alike[::-1])
+        wanted = sorted(entry.id for entry in alike)
+        assert ids_of(await vectors.search(1, question, HERE, now=NOW, limit=30)) == wanted
+        some = ids_of(await vectors.search(1, question, HERE, now=NOW, limit=30, among=wanted[::-1]))
+        assert some == wanted
+
     async def test_scores_are_cosines(self, vectors: Vectors) -> None:
         [question] = directions(1)
         same, opposite = an_entry(question), an_entry(-question)
@@ -92,14 +101,16 @@ class VectorsSuite:
         assert ids_of(matches) == [same.id, opposite.id]
         assert [match.score for match in matches] == pytest.approx([1.0, -1.0], abs=ROUNDING)
 
-    async def test_what_is_in_no_session_stands_alone(self, vectors: Vectors) -> None:
+    async def test_what_is_in_no_session_and_no_message_stands_alone(self, vectors: Vectors) -> None:
         [question] = directions(1)
         turn = an_entry(question, scope=a_scope(session="s-1"))
-        fact = an_entry(question)
-        await vectors.upsert(1, [turn, fact])
-        alone = {match.id: match.alone for match in await vectors.search(1, question, HERE, now=NOW, limit=9)}
-        # An engine that knows nothing of sessions says of no memory that it stands alone.
-        assert alone in ({turn.id: False, fact.id: True}, {turn.id: False, fact.id: False})
+        fact, message = an_entry(question), an_entry(question, kind="message")
+        entries = {turn.id: (False, False), fact.id: (True, True), message.id: (False, True)}
+        await vectors.upsert(1, [turn, fact, message])
+        found = await vectors.search(1, question, HERE, now=NOW, limit=9)
+        told = {match.id: (match.alone, match.outside) for match in found}
+        # An engine that knows nothing of sessions says of no memory that it stands alone or outside of them.
+        assert told in (entries, dict.fromkeys(entries, (False, False)))
 
     async def test_each_memory_comes_once_with_its_best_part(self, vectors: Vectors) -> None:
         rows = directions(300)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from scrubjay.model import Memory
 from scrubjay.ports import Inspected, Stores, Working, Works
 from scrubjay.ports.access import AccessStores
+from scrubjay.ports.at_rest import IN_SESSIONS, Elsewhere
 from scrubjay.ports.indexes import WORDS_ONLY
 
 if TYPE_CHECKING:
@@ -52,7 +53,10 @@ class Encryption:
             texts=EncryptedTexts(stores.texts, records, self.vault),
             vectors=stores.vectors,
             blobs=EncryptedBlobs(stores.blobs, self.vault),
-            vault=Locksmith(self.vault, resealed, self._places()),
+            # Who has the Redis looks there; who has none must know that there is one.
+            vault=Locksmith(
+                self.vault, resealed, self._places(), elsewhere=None if self.redis is not None else self._elsewhere()
+            ),
             joint=EncryptedJoint(stores.joint, records) if stores.joint is not None else None,
             # Opening what is sealed takes its time, and has threads of its own for that.
             together=stores.together if not self.vault.masters else None,
@@ -75,6 +79,16 @@ class Encryption:
 
             places.append(Place(RedisSessions(self.redis, self.vault.keys), SessionSmith()))
         return places
+
+    async def note_sessions(self) -> None:
+        """Let the record store know where sessions are kept, if not in it: commands may run without these settings."""
+        if self.redis is not None:
+            await self._elsewhere().keep(IN_SESSIONS, self.redis.name, at=self.vault.clock())
+
+    def _elsewhere(self) -> Elsewhere:
+        from scrubjay.backends.sql.elsewhere import SqlElsewhere
+
+        return SqlElsewhere(self.database)
 
     def working(self, working: Working) -> Working:
         """The same working memory."""

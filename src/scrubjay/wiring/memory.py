@@ -237,6 +237,7 @@ async def _prepared(migrated: Callable[[], Awaitable[object]], encryption: Encry
 
     await migrated()
     await encryption.vault.ready()
+    await encryption.note_sessions()
     if not isinstance(events, LocalEvents):
         await cast("RedisEvents", events).ready()
 

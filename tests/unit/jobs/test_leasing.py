@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from scrubjay import elapsed
 from scrubjay.backends.memory.leases import MemoryLeases
 from scrubjay.errors import StoreUnavailable, Unavailable
 from scrubjay.jobs.leasing import BEATS, leased, still_leased
@@ -146,3 +147,30 @@ async def test_who_was_silent_for_too_long_asks_before_it_goes_on(leases):
         with pytest.raises(Unavailable, match="another worker has taken over 'drain'"):
             await still_leased()
     await still_leased()
+
+
+async def test_who_slept_asks_before_it_goes_on(leases, monkeypatch):
+    stood = time.monotonic()
+    async with leased(leases, "drain", "one", ttl=SHORT):
+        leases.clock.advance(2 * SHORT)
+        assert await leases.take("drain", "two", ttl=SHORT) is not None
+        # As after a night: the monotonic clock stood still, and the loop with it.
+        later = time.clock_gettime(time.CLOCK_BOOTTIME) + 3_600
+        monkeypatch.setattr(time, "monotonic", lambda: stood)
+        monkeypatch.setattr(elapsed, "moment", lambda: later)
+        with pytest.raises(Unavailable, match="another worker has taken over 'drain'"):
+            await still_leased()
+        monkeypatch.undo()
+
+
+async def test_who_was_paused_with_its_machine_asks_before_it_goes_on(leases, monkeypatch):
+    async with leased(leases, "drain", "one", ttl=SHORT):
+        leases.clock.advance(2 * SHORT)
+        assert await leases.take("drain", "two", ttl=SHORT) is not None
+        # No clock of the machine went on; the one on the wall was put right since.
+        stood, right = elapsed.moment(), time.time() + 3_600
+        monkeypatch.setattr(elapsed, "moment", lambda: stood)
+        monkeypatch.setattr(elapsed.time, "time", lambda: right)
+        with pytest.raises(Unavailable, match="another worker has taken over 'drain'"):
+            await still_leased()
+        monkeypatch.undo()

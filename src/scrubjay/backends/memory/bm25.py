@@ -67,7 +67,7 @@ def _undoubled(word: str) -> str:
 
 def scores(terms: Iterable[str], texts: Mapping[Name, Counter[str]]) -> dict[Name, float]:
     """The BM25 score of each of the texts that has any of the terms. Always above 0."""
-    wanted = {stem(term) for term in terms}
+    wanted = dict.fromkeys(stem(term) for term in terms)
     lengths = {name: text.total() for name, text in texts.items()}
     average = sum(lengths.values()) / len(lengths) if lengths else 0.0
     found: dict[Name, float] = {}
@@ -78,4 +78,5 @@ def scores(terms: Iterable[str], texts: Mapping[Name, Counter[str]]) -> dict[Nam
             often = texts[name][term]
             norm = _SATURATION * (1 - _LENGTH + _LENGTH * lengths[name] / average)
             found[name] = found.get(name, 0.0) + rarity * often * (_SATURATION + 1) / (often + norm)
-    return found
+    # So that what has the same words as often scores alike, in whatever order they were added up.
+    return {name: round(score, 10) for name, score in found.items()}

@@ -35,6 +35,9 @@ class MemoryDataKeys:
         others = [key for key in self._keys.values() if key.master != master]
         return sorted(others, key=lambda key: (key.tenant, key.number))[:limit]
 
+    async def settled(self, tenant: str) -> None:
+        """Nothing is ever on its way."""
+
     async def remove(self, tenant: str, numbers: Sequence[int]) -> int:
         """Delete these keys of a tenant for good."""
         gone = [(tenant, number) for number in numbers if (tenant, number) in self._keys]

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from scrubjay.errors import Conflict, NotFound
 from scrubjay.model import Generation, GenerationState, Identity
-from scrubjay.ports import Keeping, Leftover
+from scrubjay.ports import Keeping, Leftover, SharedLeftover
 
 
 class MemoryGenerations:
@@ -18,6 +18,7 @@ class MemoryGenerations:
         self._last = 0
         self._keeping = Keeping()
         self._leftovers: dict[UUID, tuple[datetime, datetime]] = {}
+        self._shared_leftovers: dict[str, tuple[datetime, datetime]] = {}
 
     async def generations(self) -> list[Generation]:
         """Return all, oldest first."""
@@ -81,6 +82,25 @@ class MemoryGenerations:
         """Note that nothing is left of these."""
         for one in ids:
             self._leftovers.pop(one, None)
+
+    async def purged_since(self, moment: datetime) -> bool:
+        """Say whether any of those that are noted was purged then or later."""
+        return any(at >= moment for at, _ in self._leftovers.values())
+
+    async def leave_shared(self, names: Sequence[str], *, at: datetime, due: datetime) -> None:
+        """Note the names that vectors of what is purged have where models share them."""
+        for one in names:
+            self._shared_leftovers[one] = (max(at, self._shared_leftovers.get(one, (at, due))[0]), due)
+
+    async def shared_leftovers(self, *, now: datetime, limit: int) -> list[SharedLeftover]:
+        """Return those that have to be removed by now, those that are due for longest first."""
+        found = sorted((due, one, at) for one, (at, due) in self._shared_leftovers.items() if due <= now)
+        return [SharedLeftover(one, at) for _, one, at in found[:limit]]
+
+    async def cleared_shared(self, names: Sequence[str]) -> None:
+        """Note that nothing is left under these names."""
+        for one in names:
+            self._shared_leftovers.pop(one, None)
 
     def _active(self) -> Generation | None:
         return next((one for one in self._generations.values() if one.state == "active"), None)

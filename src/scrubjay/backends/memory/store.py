@@ -12,7 +12,7 @@ from uuid import UUID
 from scrubjay.backends.memory.access import MemoryAnswers
 from scrubjay.backends.memory.bm25 import scores, terms_in
 from scrubjay.backends.memory.generations import MemoryGenerations
-from scrubjay.backends.memory.versions import Slot, check_unchanged, slots_of, thread_of
+from scrubjay.backends.memory.versions import Slot, check_unchanged, overlaps, slots_of, thread_of
 from scrubjay.errors import IdTaken
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
 from scrubjay.ports import SILENT, UNSURE, WORDS_ONLY, Counts, Decide, Decision, Keeping, Known, Marked, Match
@@ -270,9 +270,11 @@ class MemoryStore(MemoryGenerations):
         """Look the store over, thoroughly; return one sentence per fault found."""
         missing = [one for one, memory in self._memories.items() if self._terms.get(one) != terms_in(memory)]
         extra = self._terms.keys() - self._memories.keys()
-        return [f"memory {one} is not in the text index as it is stored" for one in missing] + [
-            f"the text index holds {one}, which is not stored" for one in sorted(extra)
-        ]
+        return (
+            [f"memory {one} is not in the text index as it is stored" for one in missing]
+            + [f"the text index holds {one}, which is not stored" for one in sorted(extra)]
+            + overlaps(self._memories.values())
+        )
 
     async def shut(self) -> None:
         """There is nothing to let go of."""

@@ -9,7 +9,9 @@ from uuid import UUID
 import numpy as np
 
 from scrubjay.model import Filter
+from scrubjay.model.memory import MESSAGE_KIND
 from scrubjay.ports import Entry, Match
+from scrubjay.ports.indexes import in_order
 
 if TYPE_CHECKING:
     from scrubjay.ports import Matrix
@@ -57,7 +59,7 @@ class MemoryVectors:
             and (not filter.kinds or entry.kind in filter.kinds)
             and (_holds(entry, now) if chosen is None else entry.id in chosen)
         ]
-        return sorted(matches, key=lambda match: -match.score)[:limit]
+        return in_order(matches)[:limit]
 
     async def count(self, generation: int) -> int:
         """Count the memories that have vectors in this generation."""
@@ -98,5 +100,6 @@ def _best_part(entry: Entry, vector: "Matrix") -> Match:
     similarities = entry.vectors @ vector
     best = int(np.argmax(similarities))
     start, stop = entry.spans[best]
-    alone = entry.scope.session is None
-    return Match(id=entry.id, score=float(similarities[best]), start=start, stop=stop, alone=alone)
+    outside = entry.scope.session is None
+    alone = outside and entry.kind != MESSAGE_KIND
+    return Match(entry.id, float(similarities[best]), start, stop, alone=alone, outside=outside)

@@ -1,11 +1,13 @@
 """How one version of a memory leads to another, for the store that keeps them in dicts."""
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 from uuid import UUID
 
 from scrubjay.errors import Conflict
 from scrubjay.model import Memory, Scope
+from scrubjay.ports.records import overlap
 
 Slot: TypeAlias = tuple[Scope, str | bytes]
 """A scope with a key or with a fingerprint: what only one believed, open-ended memory may have."""
@@ -32,3 +34,17 @@ def check_unchanged(stored: Memory | None, seen: Memory) -> None:
     """Raise Conflict unless what is stored is believed, and kept as it was seen."""
     if stored is None or stored.superseded_at is not None or not stored.is_kept_as(seen):
         raise Conflict(f"memory {seen.id} was changed or deleted meanwhile: read it again, then decide")
+
+
+def overlaps(memories: Iterable[Memory]) -> list[str]:
+    """Say that some keys have two values at one moment, both believed, with the first pair of them."""
+    by_key: dict[tuple[Scope, str], list[Memory]] = defaultdict(list)
+    for memory in memories:
+        if memory.key is not None and memory.superseded_at is None:
+            by_key[memory.scope, memory.key].append(memory)
+    found: list[tuple[Memory, Memory]] = []
+    for same in by_key.values():
+        same.sort(key=lambda one: one.valid_from)
+        for place, one in enumerate(same):
+            found += [(one, other) for other in same[:place] if other.overlaps(one)][:1]
+    return [overlap(len(found), found[0][0].id, found[0][1].id)] if found else []

@@ -5,6 +5,7 @@ from typing import Final
 
 from sqlalchemy import ColumnElement, Connection, Update, and_, delete, insert, select, update
 
+from scrubjay.backends.sql import sealing
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.schema_access import kept_answers
 from scrubjay.model.access import Answer
@@ -54,6 +55,7 @@ class SqlAnswers:
 
         def work(connection: Connection) -> None:
             if answer is not None:
+                sealing.check_texts(connection, claim.tenant, [beginning_of(answer.body)])
                 said = {"status": answer.status, "headers": dict(answer.headers), "body": answer.body}
                 connection.execute(mine.where(_COLUMNS.status != _PURGED).values(**said))
             connection.execute(mine.values(done=True, until=until, request=claim.request))
@@ -73,6 +75,11 @@ class SqlAnswers:
         """Delete what has ended, of every tenant; return how many those were."""
         over = delete(kept_answers).where(_COLUMNS.until <= now)
         return await self._database.note(lambda connection: connection.execute(over).rowcount)
+
+
+def beginning_of(body: bytes) -> str:
+    """As much of an answer as says with which key it is sealed."""
+    return body[:64].decode("latin-1")
 
 
 def without_answers(tenant: str) -> Update:

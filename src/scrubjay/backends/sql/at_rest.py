@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from sqlalchemy import Column, ColumnElement, Connection, Row, Select, and_, or_, select, update
 
+from scrubjay.backends.sql import sealing
+from scrubjay.backends.sql.answers import beginning_of
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.places import interned, scope_from
 from scrubjay.backends.sql.schema import (
@@ -65,6 +67,8 @@ class SqlSessions:
             connection.execute(session.with_for_update()).first()
             messages = [pair for pair in zip(before.messages, after.messages, strict=True) if pair[0] != pair[1]]
             values = [pair for pair in zip(before.scratch, after.scratch, strict=True) if pair[0] != pair[1]]
+            said = [*(new.content for _, new in messages), *(new.value for _, new in values)]
+            sealing.check_texts(connection, before.scope.tenant, said)
             grown = [size for pair in messages if (size := _message_replaced(connection, number, *pair)) is not None]
             if sum(grown):
                 longer = update(working_sessions).where(working_sessions.c.scope_id == number)
@@ -127,6 +131,8 @@ class SqlDetoured:
             scratch = (noted.scratch,) if noted.scratch is not None else ()
             if (noted.messages, scratch) != (before.messages, before.scratch):
                 return 0
+            said = [*(one.content for one in after.messages), *(one.value for one in after.scratch)]
+            sealing.check_texts(connection, before.scope.tenant, said)
             anew = operation_text(replace(noted, messages=after.messages, scratch=next(iter(after.scratch), None)))
             connection.execute(update(working_detours).where(same).values(body=anew))
             return len(after.messages) + len(after.scratch)
@@ -156,7 +162,12 @@ class SqlKeptAnswers:
         column, claim = kept_answers.c, before.claim
         same = and_(column.tenant == claim.tenant, column.name == claim.name, column.request == claim.request)
         anew = update(kept_answers).where(same, column.body == before.body).values(body=after.body)
-        return await self._database.write(lambda connection: connection.execute(anew).rowcount)
+
+        def work(connection: Connection) -> int:
+            sealing.check_texts(connection, claim.tenant, [beginning_of(after.body)])
+            return connection.execute(anew).rowcount
+
+        return await self._database.write(work)
 
 
 class SqlTroubles:
@@ -179,7 +190,12 @@ class SqlTroubles:
         """Store it anew, unless it was settled or failed otherwise meanwhile."""
         column = work_troubles.c
         anew = update(work_troubles).where(column.id == before.id, column.body == before.body).values(body=after.body)
-        return await self._database.write(lambda connection: connection.execute(anew).rowcount)
+
+        def work(connection: Connection) -> int:
+            sealing.check_texts(connection, before.scope.tenant, [after.body])
+            return connection.execute(anew).rowcount
+
+        return await self._database.write(work)
 
 
 def _with_scope(scope_id: Column[Any], *columns: Column[Any]) -> Select[Any]:

@@ -8,13 +8,14 @@ from uuid import UUID
 from sqlalchemy import Connection, Row, bindparam, delete, exists, func, select, update
 
 from scrubjay.backends.deltas import difference, restored
+from scrubjay.backends.sql import sealing
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.insert import insert_into
 from scrubjay.backends.sql.schema import blob_holders, blobs
 from scrubjay.errors import NotFound, StoreDamaged
 from scrubjay.model import Scope
 from scrubjay.ports import Blob, Room
-from scrubjay.ports.blobs import hash_of
+from scrubjay.ports.blobs import hash_of, sealed_with
 
 _BLOBS: Final = blobs.c
 _HOLDERS: Final = blob_holders.c
@@ -50,6 +51,7 @@ class SqlBlobs:
         def work(connection: Connection) -> int:
             known = locked(connection, scope.tenant, given)
             new = [blob for blob in given.values() if blob.hash not in known]
+            sealing.check_keys(connection, scope.tenant, {sealed_with(blob.content) for blob in new})
             for blob in new:
                 known[blob.hash] = store_new(connection, scope.tenant, blob)
             let_hold(connection, [(number, owner) for number in known.values()])

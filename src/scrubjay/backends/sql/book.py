@@ -11,7 +11,7 @@ from scrubjay.backends.growing import Growing
 from scrubjay.backends.roll import Roll, Slots, heap_tops
 from scrubjay.backends.sql.postings import Postings, Rows
 from scrubjay.backends.sql.types import id_from
-from scrubjay.backends.sql.weighing import LENGTH, SATURATION, rarity
+from scrubjay.backends.sql.weighing import DIGITS, LENGTH, SATURATION, rarity
 from scrubjay.model import Filter
 from scrubjay.ports import Match
 
@@ -21,6 +21,9 @@ SCATTERED: Final = 12
 FEWEST_DEAD: Final = 1_000
 DEAD: Final = 0.25
 """Dead rows that do not matter: so many, or this part of all."""
+
+_UNASKED: Final = False
+"""What a match by words says of where it stands beyond that it stands alone."""
 
 LOOKED_UP: Final = 8
 """To look a row up among others takes as long as to score so many."""
@@ -164,7 +167,7 @@ class Book(Roll):
             admitted = admitted[np.isin(self._seqs.all[slots[admitted]], np.array(among, np.int64))]
         order = self._order(slots[admitted], scores[admitted], most)
         best = admitted[order]
-        return list(zip(self._seqs.all[slots[best]].tolist(), scores[best].tolist(), strict=True))
+        return list(zip(self._seqs.all[slots[best]].tolist(), scores[best].round(DIGITS).tolist(), strict=True))
 
     def _scores(self, asked: Asked) -> NDArray[np.float64]:
         """The score of every row in the places asked for, or of every row: BM25 as FTS5 has it, or 0."""
@@ -197,16 +200,17 @@ class Book(Roll):
         order = self._order(slots, scores, limit)
         slots = slots[order]
         known = map(id_from, self._ids.all[slots].view("V16").ravel().tolist())
-        found = zip(known, scores[order].tolist(), repeat(0), repeat(None), self._alone.all[slots].tolist())
+        alone = self._alone.all[slots].tolist()
+        found = zip(known, scores[order].round(DIGITS).tolist(), repeat(0), repeat(None), alone, repeat(_UNASKED))
         # What `Match` does itself, but for a hundred at once and without a call of each.
         return list(map(tuple.__new__, repeat(Match), found))
 
     def _order(self, slots: Slots, scores: NDArray[np.float64], limit: int) -> Slots:
         """Where the best are, best first, and of equals the oldest."""
         if len(scores) <= limit:
-            return np.lexsort((self._seqs.all.take(slots), -scores))
+            return np.lexsort((self._seqs.all.take(slots), -scores.round(DIGITS)))
         likely = _highest(scores, limit)
-        order = np.lexsort((self._seqs.all[slots[likely]], -scores[likely]))[:limit]
+        order = np.lexsort((self._seqs.all[slots[likely]], -scores[likely].round(DIGITS)))[:limit]
         return likely[order]
 
 
@@ -255,4 +259,6 @@ def _highest(scores: NDArray[np.float64], many: int) -> Slots:
     tops = tops[tops > 0]
     if len(tops) <= many:
         return np.flatnonzero(scores)
-    return np.flatnonzero(scores >= np.partition(tops, len(tops) - many)[len(tops) - many])
+    least = float(np.partition(tops, len(tops) - many)[len(tops) - many])
+    # What is rounded to the same may lie a little lower.
+    return np.flatnonzero(scores >= max(least - 10**-DIGITS, least / 2))

@@ -5,13 +5,13 @@ import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
-from contextlib import ExitStack, asynccontextmanager, closing
+from contextlib import ExitStack, asynccontextmanager, closing, suppress
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final, TypeVar
+from typing import Any, Final, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Select, Table, delete, func, insert, inspect, select, text, update
 
@@ -40,6 +40,7 @@ from scrubjay.model import Generation, Scope
 from scrubjay.ports import Outline, Piece
 
 T = TypeVar("T")
+P = ParamSpec("P")
 
 _MARK: Final = "carried:"
 """Begins the name of the counter that says how far a store is filled; a digest of the source follows."""
@@ -78,12 +79,25 @@ async def copied(database: Database) -> AsyncIterator[Database]:
         yield database
         return
     with ExitStack() as made:
-        copy = await asyncio.to_thread(_copy, path, made)
+        copy = await _whole(_copy, path, made)
         found = Database(f"sqlite:///{copy}")
         try:
             yield found
         finally:
             await found.shut()
+
+
+async def _whole(work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+    """Do this on a thread, to its end also when we are cancelled meanwhile: whoever holds what it opens can let go."""
+    doing = asyncio.ensure_future(asyncio.to_thread(work, *given, **named))
+    try:
+        return await asyncio.shield(doing)
+    except asyncio.CancelledError:
+        while not doing.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait([doing])
+        doing.exception()  # Nobody else will ask for it.
+        raise
 
 
 def _copy(path: Path, made: ExitStack) -> Path:
@@ -108,7 +122,7 @@ class SqlPortable:
     async def still(self) -> AsyncIterator["SqlStill"]:
         """Hold the database still for reading, as it is now."""
         with ExitStack() as held:
-            connection = await asyncio.to_thread(held.enter_context, self._database.frozen())
+            connection = await _whole(held.enter_context, self._database.frozen())
             still = SqlStill(connection, self._database.name)
             try:
                 yield still

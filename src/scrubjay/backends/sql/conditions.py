@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, and_, cast, false, func, literal, not_, or_, true, type_coerce
+from sqlalchemy import ColumnElement, and_, case, cast, false, func, literal, not_, or_, true, type_coerce
 from sqlalchemy.types import NullType, Numeric, Text
 
 from scrubjay.backends.sql.places import in_place
@@ -19,6 +19,9 @@ Condition = ColumnElement[bool]
 
 _PLAIN: Final = re.compile(r"[\w ./:@+-]+", re.ASCII)
 """What is written in one way only, whoever writes it as JSON."""
+
+_COMPARED: Final = 100
+"""Letters that say whether one text comes before another that has fewer."""
 
 LAST_KEY = "\U0010ffff" * NAME_LIMIT
 """No key comes after it."""
@@ -163,22 +166,19 @@ class _SqliteValue:
 
 
 class _PostgresValue:
-    """The value at a path of `data`, in PostgreSQL. Every condition is true or false, never NULL."""
+    """The value at a path of `data`, in PostgreSQL. What is not negated may be NULL where nothing is said."""
 
     def __init__(self, path: Sequence[str]) -> None:
         from sqlalchemy.dialects.postgresql import JSONB  # noqa: PLC0415 -- brings all drivers of PostgreSQL
 
         self._jsonb = JSONB()
-        value: ColumnElement[Any] = cast(memories.c.data, self._jsonb)
-        for name in path:
-            # The operator takes a text for the name of a field, never for a place in a list.
-            value = value.op("->")(cast(literal(name), Text))
-        self._json = func.coalesce(cast(value, self._jsonb), cast(literal("null"), self._jsonb))
-        self._type = func.jsonb_typeof(self._json)
         self._path = path
+        # Only the value is made `jsonb`, and not all that is stored around it, which takes longer.
+        self._json = func.coalesce(cast(self._stored("->"), self._jsonb), cast(literal("null"), self._jsonb))
+        self._type = func.json_typeof(self._stored("->"), type_=Text())
 
     def found(self, wanted: Json) -> Condition:
-        """Whether it equals, in the words that the index of `data` understands. NULL, not false, where there is none.
+        """Whether it equals, in the words that the index of `data` understands.
 
         Nothing beside it: of two that say the same, the planner would expect the few rows that have both by chance.
         """
@@ -189,32 +189,35 @@ class _PostgresValue:
         return cast(memories.c.data, self._jsonb).op("@>")(cast(literal(json.dumps(wanted), Text), self._jsonb))
 
     def same(self, wanted: Json) -> Condition:
-        """Whether it equals, in the same type."""
+        """Whether it equals, in the same type. True or false, never NULL."""
         if wanted is None:
-            return self._type == "null"
-        return self._json == self._given(wanted)
+            return func.coalesce(self._type, "null") == "null"
+        return self._json == cast(func.to_jsonb(_typed(wanted)), self._jsonb)
 
     def ordered(self, name: str, bound: str | float) -> Condition:
-        """Whether it lies on that side of the bound, in the same type."""
+        """Whether it lies on that side of the bound, in the same type.
+
+        In the words of the indexes that docs/howto/use-postgresql.md tells to make. A test keeps them the same.
+        """
         if isinstance(bound, str):
-            # As it is stored: to find a text in there takes half as long as to make JSON of another kind of it all.
-            text = func.coalesce(self._as_stored("->>"), "", type_=Text()).collate("C")
-            return and_(
-                _ordered(name, text, literal(bound)),
-                func.coalesce(func.json_typeof(self._as_stored("->")), "", type_=Text()) == "string",
-            )
-        # As JSON, where numbers have an order too: to cast each to one would read the text of `data` once more.
-        return and_(_ordered(name, self._json, self._given(bound)), self._type == "number")
+            return and_(_ordered(name, self._text(bound), literal(bound)), self._type == "string")
+        # Never cast before it is known for a number. An index over this has statistics, which one of some rows has not.
+        number = case((self._type == "number", cast(self._stored("->>"), Numeric)))
+        return _ordered(name, number, _typed(bound))
 
-    def _as_stored(self, last: str) -> ColumnElement[Any]:
-        """The value, as JSON with `->` and as text with `->>`; NULL where there is none."""
+    def _text(self, bound: str) -> ColumnElement[Any]:
+        """Its text, or as much of it as decides: what is too long for an index could not be stored beside one."""
+        text = self._stored("->>")
+        # By bytes: what a letter is depends on the database.
+        return (func.left(text, _COMPARED, type_=Text()) if len(bound.encode()) < _COMPARED else text).collate("C")
+
+    def _stored(self, last: str) -> ColumnElement[Any]:
+        """The value as it is stored, as JSON with `->` and as text with `->>`; NULL where there is none."""
         value: ColumnElement[Any] = memories.c.data
-        for name in self._path[:-1]:
-            value = type_coerce(value, NullType()).op("->")(cast(literal(name), Text))
-        return type_coerce(value, NullType()).op(last)(cast(literal(self._path[-1]), Text))
-
-    def _given(self, value: Json) -> ColumnElement[Any]:
-        return cast(func.to_jsonb(_typed(value)), self._jsonb)
+        for name, operator in zip(self._path, [*["->"] * (len(self._path) - 1), last], strict=True):
+            # The operator takes a text for the name of a field, never for a place in a list.
+            value = type_coerce(value, NullType()).op(operator)(cast(literal(name), Text))
+        return value
 
 
 def _typed(value: Json) -> ColumnElement[Any]:

@@ -46,6 +46,14 @@ class SqlDataKeys:
             lambda connection: [key_of(row) for row in connection.execute(others.limit(limit))]
         )
 
+    async def settled(self, tenant: str) -> None:
+        """Return once nothing is on its way into this store any more that an older key of the tenant seals."""
+        if self._database.dialect == "sqlite":
+            return  # Nobody could add a key while another one was writing.
+        # Whoever stores something holds the key that was the newest then: see `sealing`.
+        held = select(_COLUMN.number).where(_COLUMN.tenant == tenant).order_by(_COLUMN.number).with_for_update()
+        await self._database.write(lambda connection: connection.execute(held).fetchall())
+
     async def remove(self, tenant: str, numbers: Sequence[int]) -> int:
         """Delete these keys of a tenant for good."""
         gone = delete(data_keys).where(_COLUMN.tenant == tenant, _COLUMN.number.in_(numbers))

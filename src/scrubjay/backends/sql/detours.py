@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
+from scrubjay.backends.sql import sealing
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.places import interned, scope_from, stored
 from scrubjay.backends.sql.schema import scopes, working_detours
@@ -44,6 +45,8 @@ class SqlDetours:
                 # Who decides must have seen what was noted before; numbers then also grow in the order of commits.
                 connection.exec_driver_sql("LOCK TABLE working_detours IN SHARE ROW EXCLUSIVE MODE")
             operation = decide(_detour(connection, scope))
+            said = [*(one.content for one in operation.messages), operation.scratch and operation.scratch.value]
+            sealing.check_texts(connection, scope.tenant, said)
             new = insert(working_detours).values(scope_id=place, body=operation_text(operation))
             number = connection.execute(new).inserted_primary_key
             return replace(operation, number=int(number[0]) if number else 0)

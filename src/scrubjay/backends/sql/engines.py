@@ -15,6 +15,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.onefile import HISTORY, OneFile
+from scrubjay.elapsed import moment
 from scrubjay.errors import Misconfigured, StoreUnavailable
 
 BUSY_MILLISECONDS: Final = 30_000
@@ -179,11 +180,11 @@ def _ask_the_rested(engine: Engine) -> None:
 
     @event.listens_for(engine, "checkin")
     def let_go(_: object, record: ConnectionPoolEntry) -> None:
-        record.info[_RESTS_SINCE] = time.monotonic()
+        record.info[_RESTS_SINCE] = moment()
 
     @event.listens_for(engine, "checkout")
     def taken(connection: DBAPIConnection, record: ConnectionPoolEntry, _: object) -> None:
-        if time.monotonic() - record.info.get(_RESTS_SINCE, math.inf) > REST_SECONDS:
+        if moment() - record.info.get(_RESTS_SINCE, math.inf) > REST_SECONDS:
             try:
                 engine.dialect.do_ping(connection)
             except engine.dialect.loaded_dbapi.Error as error:

@@ -1,19 +1,20 @@
 """Which embedding models have vectors, in the record database, so that every process agrees."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, case, delete, insert, select, update
+from sqlalchemy import Connection, Row, Table, case, delete, insert, select, update
 
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.insert import insert_into
 from scrubjay.backends.sql.schema import counters, generations, leftovers, memories
+from scrubjay.backends.sql.schema_elsewhere import shared_leftovers
 from scrubjay.backends.sql.types import microseconds, moment
 from scrubjay.errors import Conflict, NotFound
 from scrubjay.model import Generation, GenerationState, Identity
-from scrubjay.ports import UNSURE, Keeping, Leftover
+from scrubjay.ports import UNSURE, Keeping, Leftover, SharedLeftover
 
 _COLUMNS = generations.c
 _PAGE: Final = 500
@@ -130,11 +131,7 @@ class SqlGenerations:
         """Note that these are purged at one moment, and that their vectors have to be removed at another."""
 
         def work(connection: Connection) -> None:
-            noted = insert_into(connection, leftovers)
-            later = case((leftovers.c.at < noted.excluded.at, noted.excluded.at), else_=leftovers.c.at)
-            noted = noted.on_conflict_do_update(index_elements=["id"], set_={"at": later, "due": due})
-            # In one order, for whoever notes the same ones meanwhile: each would wait for the other.
-            connection.execute(noted, [{"id": one, "at": at, "due": due} for one in sorted(set(ids))])
+            _noted(connection, leftovers, [{"id": one, "at": at, "due": due} for one in sorted(set(ids))])
 
         if ids:
             await self._database.write(work)
@@ -155,6 +152,51 @@ class SqlGenerations:
 
         if ids:
             await self._database.note(work)
+
+    async def purged_since(self, moment: datetime) -> bool:
+        """Say whether any of those that are noted was purged then or later."""
+        any_later = select(leftovers.c.id).where(leftovers.c.at >= moment).limit(1)
+        return await self._database.read(lambda connection: connection.execute(any_later).first() is not None)
+
+    async def leave_shared(self, names: Sequence[str], *, at: datetime, due: datetime) -> None:
+        """Note the names that vectors of what is purged have where models share them."""
+
+        def work(connection: Connection) -> None:
+            _noted(connection, shared_leftovers, [{"name": one, "at": at, "due": due} for one in sorted(set(names))])
+
+        if names:
+            await self._database.write(work)
+
+    async def shared_leftovers(self, *, now: datetime, limit: int) -> list[SharedLeftover]:
+        """Return those that have to be removed by now, those that are due for longest first."""
+        column = shared_leftovers.c
+        due = select(column.name, column.at).where(column.due <= now).order_by(column.due)
+        return await self._database.read(
+            lambda connection: [SharedLeftover(*row) for row in connection.execute(due.limit(limit))]
+        )
+
+    async def cleared_shared(self, names: Sequence[str]) -> None:
+        """Note that nothing is left under these names."""
+
+        def work(connection: Connection) -> None:
+            for start in range(0, len(names), _PAGE):
+                some = shared_leftovers.c.name.in_(names[start : start + _PAGE])
+                connection.execute(delete(shared_leftovers).where(some))
+
+        if names:
+            await self._database.note(work)
+
+
+def _noted(connection: Connection, table: Table, rows: Sequence[Mapping[str, object]]) -> None:
+    """Store these notes. Of one that is there, when it is due is changed, and when it was purged if that is later.
+
+    In the order given, for whoever notes the same ones meanwhile: each would wait for the other.
+    """
+    [key] = table.primary_key.columns
+    noted = insert_into(connection, table)
+    later = case((table.c.at < noted.excluded.at, noted.excluded.at), else_=table.c.at)
+    changed = {"at": later, "due": noted.excluded.due}
+    connection.execute(noted.on_conflict_do_update(index_elements=[key.name], set_=changed), rows)
 
 
 def _kept(connection: Connection, engine: str, at: datetime) -> None:

@@ -1,8 +1,9 @@
 """Bring a database to the schema of this version: on open, under a lock, with a backup copy first."""
 
+import asyncio
 import sqlite3
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from contextlib import closing, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
@@ -10,8 +11,10 @@ from typing import Final
 from sqlalchemy import Connection, inspect, text
 
 from scrubjay.backends.sql import schema_access as _schema_access  # noqa: F401 -- its tables belong to the metadata
+from scrubjay.backends.sql import schema_elsewhere as _schema_elsewhere  # noqa: F401 -- the same
 from scrubjay.backends.sql import schema_encryption as _schema_encryption  # noqa: F401 -- the same
 from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.engines import make_private
 from scrubjay.backends.sql.schema import HEAD, LANGUAGE, TEXT_CONFIGURATION, metadata
 from scrubjay.errors import Misconfigured, SchemaTooNew, StoreUnavailable
@@ -23,6 +26,7 @@ _VERSION_TABLE: Final = (
 )
 """As Alembic makes it, so that a new database and a migrated one are the same."""
 
+_COUNTED: Final = "SELECT name FROM sqlite_master WHERE name IN ('sqlite_stat1', 'sqlite_stat3', 'sqlite_stat4')"
 _LANGUAGE: Final = text("SELECT dictinitoption FROM pg_ts_dict WHERE dictname = :name AND pg_ts_dict_is_visible(oid)")
 _LANGUAGES: Final = text("SELECT left(dictname, -5) FROM pg_ts_dict WHERE right(dictname, 5) = '_stem' ORDER BY 1")
 _LOCK: Final = 0x5C2B_7A11  # any number that no other program on the same server is likely to use
@@ -32,13 +36,16 @@ async def migrate(database: Database, *, language: str = LANGUAGE) -> str | None
     """Bring the database up to date; return the version it had, or None when it was new. Safe to run twice at once.
 
     On PostgreSQL, words are stemmed as this language does it, those that are stored already too. SQLite knows English.
+    A file is freed of statistics that somebody's ANALYZE has left.
     """
-    before = await database.read(version)
+    before, statistics = await database.read(lambda connection: (version(connection), _statistics(connection)))
     if before != HEAD:
         if before is not None:
             refuse_newer(database, before)
             backup(database, before)
         await database.rework(_upgraded(database))
+    if statistics and database.path is not None:
+        await asyncio.to_thread(_forget_statistics, database.path, statistics)
     if database.dialect == "postgresql" and await database.read(language_of) != language:
         await database.rework(_speaking(language))
     return before
@@ -49,6 +56,25 @@ def version(connection: Connection) -> str | None:
     if not inspect(connection).has_table("alembic_version"):
         return None
     return connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+
+
+def _statistics(connection: Connection) -> list[str]:
+    """The tables with what SQLite has counted, which it plans by from then on, however the file grows.
+
+    Without them it takes the indexes that our statements are written for. With them, what was counted when there was
+    one scope makes it read all memories for each of a thousand.
+    """
+    if connection.dialect.name != "sqlite":
+        return []
+    return [name for (name,) in driver_of(connection).execute(_COUNTED)]
+
+
+def _forget_statistics(path: Path, tables: Sequence[str]) -> None:
+    """Drop these by a connection of its own: one that drops them goes on planning by them, and all others do not."""
+    # A file that somebody is writing to for long, or that may not be written to, is as slow as it was, and works.
+    with suppress(sqlite3.OperationalError), closing(sqlite3.connect(path, timeout=1)) as file, file:
+        for name in tables:
+            file.execute(f"DROP TABLE IF EXISTS {name}")
 
 
 def _upgraded(database: Database) -> Callable[[Connection], None]:

@@ -89,17 +89,13 @@ def among(
     """The ids of all that match, newest first; None when there are more than the limit."""
     matching = narrow(connection, columns, filter, now)
     statement = select(memories.c.id).where(matching).order_by(_SEQ.desc()).limit(limit + 1)
-    found: Sequence[Any] = (
-        _as_stored(connection, statement)
-        if connection.dialect.name == "sqlite"
-        else connection.execute(statement).scalars().all()
-    )
+    found = _as_stored(connection, statement)
     if len(found) > limit:
         return None
     return PackedIds(found) if connection.dialect.name == "sqlite" else found
 
 
-def _as_stored(connection: Connection, statement: Select[Any]) -> list[bytes]:
+def _as_stored(connection: Connection, statement: Select[Any]) -> list[Any]:
     """The one column of a statement as the driver has it: to make a row of each takes as long as to find it."""
     result = connection.execute(statement)
     try:

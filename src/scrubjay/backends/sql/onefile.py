@@ -8,13 +8,13 @@ that of the tables, which a connection asks for once: who puts others in their p
 """
 
 import sqlite3
-import time
 from pathlib import Path
 from threading import Lock
 from typing import Final
 
 from sqlalchemy import Connection
 
+from scrubjay.elapsed import moment
 from scrubjay.errors import StoreUnavailable
 
 LOOK_SECONDS: Final = 0.1
@@ -44,17 +44,17 @@ class OneFile:
         """Note which file it is, or raise StoreUnavailable when it is another one than before."""
         with self._lock:
             if self._file is None:
-                self._file, self._looked_at = self._found(), time.monotonic()
+                self._file, self._looked_at = self._found(), moment()
         self._look("nothing was read or written")
 
     def check(self, *, outcome: str) -> None:
         """Raise StoreUnavailable once the file is gone. The outcome says what has not been done then."""
-        if self._file is not None and time.monotonic() - self._looked_at >= LOOK_SECONDS:
+        if self._file is not None and moment() - self._looked_at >= LOOK_SECONDS:
             self._look(outcome)
 
     def begin(self, connection: Connection, driver: sqlite3.Connection, *, outcome: str) -> None:
         """Look at what a transaction sees that has just begun, before anything else is read in it."""
-        if time.monotonic() - self._looked_at >= LOOK_SECONDS:
+        if moment() - self._looked_at >= LOOK_SECONDS:
             self._look(outcome)
         connection.info[HISTORY] = driver.execute("PRAGMA schema_version").fetchone()[0]
 
@@ -64,7 +64,7 @@ class OneFile:
             raise StoreUnavailable(
                 f"{self._name} was removed or replaced while it was open: {outcome}. Open the memory again"
             )
-        self._looked_at = time.monotonic()
+        self._looked_at = moment()
 
     def _found(self) -> tuple[int, int] | None:
         """Which file has the name now; None when none has. Raises StoreUnavailable when that cannot be told."""

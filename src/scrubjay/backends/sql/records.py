@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Select, delete, func, or_, select, text, update
 
-from scrubjay.backends.sql import beginnings, narrowing, texts, writing
+from scrubjay.backends.sql import beginnings, narrowing, sealing, texts, writing
 from scrubjay.backends.sql.answers import without_answers
 from scrubjay.backends.sql.checking import faults_of
 from scrubjay.backends.sql.columns import columns_of
@@ -161,6 +161,7 @@ class SqlRecords:
         """Stop believing those that the scope holds and that are believed."""
 
         def work(connection: Connection) -> list[Memory]:
+            sealing.check_texts(connection, scope.tenant, [because])
             held = [memory for memory in self._seen(connection, scope, ids) if scope.holds(memory.scope)]
             held = [memory for memory in held if memory.superseded_at is None]
             closed: list[UUID] = []

@@ -9,7 +9,7 @@ from typing import Final
 
 from sqlalchemy import Connection, bindparam, delete, func, select, text, update
 
-from scrubjay.backends.sql import key_census, texts
+from scrubjay.backends.sql import key_census, sealing, texts
 from scrubjay.backends.sql.blobs import WHOLE, checked, contents_of, lock, make_whole
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.lookup import Lookup
@@ -19,6 +19,7 @@ from scrubjay.backends.sql.schema import blobs, memories, scopes
 from scrubjay.backends.sql.schema import texts as texts_table
 from scrubjay.model import SCOPE_NAMES, Memory, Scope
 from scrubjay.model.sealed import is_sealed
+from scrubjay.ports.blobs import sealed_with
 from scrubjay.ports.encryption import KeptFile
 
 REPEATED: Final = "replaced"
@@ -131,6 +132,7 @@ class SqlResealed:
         return await self._database.write(lambda connection: self._replaced(connection, changed))
 
     def _replaced(self, connection: Connection, changed: Sequence[tuple[Memory, Memory]]) -> int:
+        sealing.check_memories(connection, [after for _, after in changed])
         indexed: list[tuple[int, int, Memory]] = []
         for before, after in changed:
             same = [_COLUMN.id == before.id, _COLUMN.content == before.content]
@@ -188,6 +190,7 @@ class SqlResealed:
         way, body = ("zlib", packed) if len(packed) < len(content) else ("plain", content)
 
         def work(connection: Connection) -> bool:
+            sealing.check_keys(connection, before.tenant, [sealed_with(content)])
             lock(connection, [number])
             found = connection.execute(WHOLE.where(blobs.c.number == number)).fetchall()
             if not found or contents_of(connection, found)[number] != before.content:

@@ -28,7 +28,7 @@ from sqlalchemy.sql.compiler import DDLCompiler
 
 from scrubjay.backends.sql.types import Id, Instant, JsonObject, Words
 
-HEAD: Final = "0012"
+HEAD: Final = "0014"
 """The newest migration. A test checks that Alembic agrees."""
 
 metadata = MetaData(
@@ -182,6 +182,7 @@ leftovers = Table(
     Column("at", Instant, nullable=False),
     Column("due", Instant, nullable=False),
     Index("ix_leftovers_due", "due"),
+    Index("ix_leftovers_at", "at"),
 )
 
 counters = Table(
@@ -323,13 +324,13 @@ texts_sqlite: Final = (
     'CREATE VIRTUAL TABLE texts USING fts5(body, marks, tokenize = "porter unicode61 remove_diacritics 2")'
 )
 
-# What processes that hold words in memory have to hear of: rows that hold at other times, or have other words or none.
-# Only the last are kept: who has not heard for longer reads everything again.
+# What processes that hold words or columns in memory have to hear of: rows that hold at other times, or have other
+# words, other data or none. Only the last are kept: who has not heard for longer reads everything again.
 text_changes_sqlite: Final = """\
 CREATE TABLE text_changes (number INTEGER PRIMARY KEY AUTOINCREMENT, seq INTEGER NOT NULL, reworded BOOLEAN NOT NULL)"""
 text_changes_sqlite_told: Final = """\
 CREATE TRIGGER memories_changed
-AFTER UPDATE OF scope_id, kind, created_at, valid_from, valid_to, expires_at, superseded_at ON memories
+AFTER UPDATE OF scope_id, kind, data, created_at, valid_from, valid_to, expires_at, superseded_at ON memories
 BEGIN INSERT INTO text_changes (seq, reworded) VALUES (new.seq, 0); END"""
 text_changes_sqlite_kept: Final = """\
 CREATE TRIGGER text_changes_forgotten AFTER INSERT ON text_changes

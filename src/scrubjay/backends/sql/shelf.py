@@ -30,7 +30,7 @@ from scrubjay.backends.sql.onefile import history_of
 from scrubjay.backends.sql.postings import Part, Postings, Words, gathered, part_of
 from scrubjay.backends.sql.readership import REFUSED, Tenant, Tenants, leaving
 from scrubjay.backends.sql.schema import memories
-from scrubjay.backends.sql.texts_sqlite import EVERYTHING
+from scrubjay.backends.sql.texts_sqlite import ALONE, EVERYTHING, IS_ALONE
 from scrubjay.backends.sql.types import id_from, microseconds
 from scrubjay.backends.sql.weighing import LOOKED_AT
 from scrubjay.errors import Closed, StoreUnavailable, Unavailable
@@ -87,7 +87,7 @@ _ROW: Final = (
     "SELECT memories.seq, memories.id, memories.scope_id, memories.kind, "
     f"memories.superseded_at IS NULL AND {_UNTIL} > memories.created_at, "
     "CASE WHEN memories.valid_from > memories.created_at THEN memories.valid_from ELSE 0 END, "
-    f"{_UNTIL}, memories.position IS NULL, texts_content.c0"
+    f"{_UNTIL}, {ALONE}, texts_content.c0"
 )
 _OF_TENANT: Final = "EXISTS (SELECT 1 FROM scopes WHERE scopes.id = memories.scope_id AND scopes.tenant = ?)"
 # A cross join keeps the order of its parts.
@@ -379,7 +379,7 @@ def _has_taken_in(file: sqlite3.Connection, book: Book, tenant: str, state: _Sta
 def _passing(connection: Connection, numbers: Sequence[int], filter: Filter, now: datetime) -> dict[int, Match]:
     """Those of these memories that a filter admits, by their numbers, without a score."""
     named = text("SELECT value AS seq FROM json_each(:numbers)").columns(column("seq", Integer)).subquery("named")
-    known, alone = type_coerce(memories.c.id, LargeBinary), memories.c.position.is_(None)
+    known, alone = type_coerce(memories.c.id, LargeBinary), IS_ALONE
     statement = select(memories.c.seq, known, alone).select_from(named.join(memories, memories.c.seq == named.c.seq))
     found = connection.execute(statement.where(conditions(filter, now, "sqlite")), {"numbers": json.dumps(numbers)})
     return {seq: Match(id_from(memory), 0.0, alone=bool(alone)) for seq, memory, alone in found}

@@ -100,7 +100,7 @@ _BEST: Final = "SELECT seq, id, score FROM scored LIMIT %(limit)s"
 # The same, where the filter has not been asked yet: from the best on, only until there are enough that it admits.
 _BEST_ADMITTED: Final = """
     SELECT memories.seq, memories.id, score FROM scored JOIN memories ON memories.seq = scored.seq WHERE {admitted}
-    ORDER BY score DESC, scored.seq DESC LIMIT %(limit)s"""
+    ORDER BY score DESC, scored.seq LIMIT %(limit)s"""
 
 
 def add(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> None:
@@ -212,13 +212,13 @@ def _ranking(found: str, best: str, terms: int) -> str:
         counted AS (SELECT avg(size) AS usual, {having} FROM ranked),
         weighed AS MATERIALIZED (SELECT usual, {rare} FROM counted, size),
         scored AS (
-            SELECT seq, id, {_SATURATION + 1} * ({score})::float8 AS score
+            SELECT seq, id, round({_SATURATION + 1}e10 * ({score})::float8) / 1e10 AS score
             FROM weighed, ranked,
                 LATERAL (SELECT {_SATURATION} * ({1 - _LENGTH} + {_LENGTH} * size / usual) AS norm) AS length
-            ORDER BY score DESC, seq DESC OFFSET 0
+            ORDER BY score DESC, seq OFFSET 0
         ),
         best AS ({best})
-        SELECT in_all, id, score FROM size LEFT JOIN best ON true ORDER BY score DESC, seq DESC"""
+        SELECT in_all, id, score FROM size LEFT JOIN best ON true ORDER BY score DESC, seq"""
     return " ".join(statement.split())
 
 

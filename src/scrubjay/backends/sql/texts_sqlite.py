@@ -18,8 +18,9 @@ from scrubjay.backends.sql.conditions import conditions
 from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.schema import memories
 from scrubjay.backends.sql.types import id_from
-from scrubjay.backends.sql.weighing import CUT, LOOKED_AT, Listed, Ranking, heaviest, rarity
+from scrubjay.backends.sql.weighing import CUT, DIGITS, LOOKED_AT, Listed, Ranking, heaviest, rarity
 from scrubjay.model import PLACE_NAMES, AsOf, Filter, Memory, Scope
+from scrubjay.model.memory import MESSAGE_KIND
 from scrubjay.model.words import text_of_words
 from scrubjay.ports import Match
 
@@ -83,7 +84,9 @@ _BM25: Final = (
 _HEAVIEST: Final = "SELECT value AS seq FROM json_each(:rows)"
 _CONTENT: Final = table("texts_content", column("id"), column("c0"))
 _ID: Final = type_coerce(memories.c.id, LargeBinary)
-_ALONE: Final = memories.c.position.is_(None)
+ALONE: Final = f"memories.position IS NULL AND memories.kind <> '{MESSAGE_KIND}'"
+"""Whether a memory stands in no session and is no message, as `Match` wants to know it."""
+IS_ALONE: Final = memories.c.position.is_(None) & (memories.c.kind != MESSAGE_KIND)
 
 
 def add(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> None:
@@ -179,9 +182,8 @@ def _ranked(search: "_Search", words: str, limit: int) -> list[Match]:
     # First rank alone and filter the best, which nearly always leaves enough; otherwise filter all that matched.
     for most in (limit + limit // 4 + 20, -1):
         found = search.ranked(words, most)
-        matches = [
-            Match(id_from(memory), -score, alone=bool(alone)) for memory, score, alone, passes in found if passes
-        ][:limit]
+        passing = [(round(-score, DIGITS), seq, memory, alone) for seq, memory, score, alone, passes in found if passes]
+        matches = _best(passing, limit)
         if len(matches) == limit or len(found) < most:
             break
     return matches
@@ -189,15 +191,20 @@ def _ranked(search: "_Search", words: str, limit: int) -> list[Match]:
 
 def _read(found: Iterable[Sequence[Any]], ranking: Ranking, limit: int) -> list[Match]:
     """The best of those that were weighed, which come heaviest first."""
-    scored: list[tuple[float, bytes, int]] = []
+    scored: list[tuple[float, int, bytes, int]] = []
     letters = 0
-    for memory, alone, body in found:
-        scored.append((ranking.score(body), memory, alone))
+    for seq, memory, alone, body in found:
+        scored.append((round(ranking.score(body), DIGITS), seq, memory, alone))
         letters += len(body)
         if len(scored) >= max(limit, READ if letters < LETTERS else 0):
             break
-    scored.sort(key=lambda one: -one[0])
-    return [Match(id_from(memory), score, alone=bool(alone)) for score, memory, alone in scored[:limit]]
+    return _best(scored, limit)
+
+
+def _best(scored: Iterable[tuple[float, int, bytes, int]], limit: int) -> list[Match]:
+    """The best of rows with score, number, id and whether each stands alone; of those that score alike, the oldest."""
+    best = sorted(scored, key=lambda one: (-one[0], one[1]))[:limit]
+    return [Match(id_from(memory), score, alone=bool(alone)) for score, _, memory, alone in best]
 
 
 class Asked(NamedTuple):
@@ -217,10 +224,10 @@ class _Search(Protocol):
     """How the index is asked, and what it finds is held against a filter."""
 
     def ranked(self, words: str, most: int) -> Sequence[Sequence[Any]]:
-        """The best, or all with -1: the id, the score (lower is better), if it stands alone, and if it passes."""
+        """The best, or all with -1: number, id, score (lower is better), if it stands alone, and if it passes."""
 
     def admitted(self, rows: Sequence[int]) -> Iterable[Sequence[Any]]:
-        """Those of the rows that pass, in their order: the id, whether it stands alone, and its words."""
+        """Those of the rows that pass, in their order: number, id, whether it stands alone, and its words."""
 
 
 class _Plainly:
@@ -233,7 +240,7 @@ class _Plainly:
 
     def ranked(self, words: str, most: int) -> Sequence[Sequence[Any]]:
         statement = (
-            f"SELECT memories.id, ranked.score, memories.position IS NULL, {self._admits} "
+            f"SELECT memories.seq, memories.id, ranked.score, {ALONE}, {self._admits} "
             f"FROM memories JOIN ({_BM25}) AS ranked ON memories.seq = ranked.seq ORDER BY ranked.score"
         )
         return self._file.execute(statement, {**self._values, "words": words, "most": most}).fetchall()
@@ -241,7 +248,7 @@ class _Plainly:
     def admitted(self, rows: Sequence[int]) -> Iterable[Sequence[Any]]:
         # A cross join keeps the order of its parts.
         statement = (
-            f"SELECT memories.id, memories.position IS NULL, texts_content.c0 FROM ({_HEAVIEST}) AS heaviest "
+            f"SELECT memories.seq, memories.id, {ALONE}, texts_content.c0 FROM ({_HEAVIEST}) AS heaviest "
             "CROSS JOIN memories ON memories.seq = heaviest.seq "
             f"CROSS JOIN texts_content ON texts_content.id = heaviest.seq WHERE {self._admits}"
         )
@@ -256,7 +263,7 @@ class _ByExpression:
     def ranked(self, words: str, most: int) -> Sequence[Sequence[Any]]:
         best = text(_BM25).columns(column("seq", Integer), column("score", Float)).subquery("ranked")
         statement = (
-            select(_ID, best.c.score, _ALONE, self._admits.label("allowed"))
+            select(memories.c.seq, _ID, best.c.score, IS_ALONE, self._admits.label("allowed"))
             .select_from(memories.join(best, memories.c.seq == best.c.seq))
             .order_by(best.c.score)
         )
@@ -265,7 +272,7 @@ class _ByExpression:
     def admitted(self, rows: Sequence[int]) -> Iterable[Sequence[Any]]:
         heavy = text(_HEAVIEST).columns(column("seq", Integer)).subquery("heaviest")
         joined = heavy.join(memories, memories.c.seq == heavy.c.seq).join(_CONTENT, _CONTENT.c.id == heavy.c.seq)
-        statement = select(_ID, _ALONE, _CONTENT.c.c0).select_from(joined).where(self._admits)
+        statement = select(memories.c.seq, _ID, IS_ALONE, _CONTENT.c.c0).select_from(joined).where(self._admits)
         return self._connection.execute(statement, {"rows": json.dumps(rows)})
 
 

@@ -20,7 +20,7 @@ from sqlalchemy import (
     update,
 )
 
-from scrubjay.backends.sql import texts
+from scrubjay.backends.sql import sealing, texts
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.insert import insert_into
 from scrubjay.backends.sql.places import interned, place_condition, scope_from
@@ -187,6 +187,7 @@ class SqlUpkeep:
                 for memory in memories_
                 if memory.id in hollow and memory.scope == hollow[memory.id].scope
             ]
+            sealing.check_memories(connection, full)
             self._store(connection, full)
             return full
 

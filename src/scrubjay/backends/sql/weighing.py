@@ -32,6 +32,10 @@ SATURATION: Final = 1.2
 LENGTH: Final = 0.75
 """How BM25 counts a word that a text has more than once, and the length of the text: FTS5's own."""
 
+DIGITS: Final = 10
+"""Scores are rounded to this, so that texts that have the same words as often score alike in whatever order a sum was
+taken: here, in memory, or by SQLite."""
+
 _LEAST: Final = 1e-6
 """What a word weighs that more than half of all rows have."""
 

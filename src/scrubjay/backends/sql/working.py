@@ -8,6 +8,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, Select, bindparam, delete, func, insert, or_, select, update
 
+from scrubjay.backends.sql import sealing
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.insert import insert_into
 from scrubjay.backends.sql.places import interned, place_condition, scope_from, stored
@@ -93,6 +94,7 @@ class SqlWorking:
             following = session.first + session.messages
             placed = [message.placed(following + place) for place, message in enumerate(new)]
             if placed:
+                sealing.check_texts(connection, scope.tenant, [message.content for message in placed])
                 connection.execute(insert(working_messages), [message_row(held.number, message) for message in placed])
             _store(connection, held.number, bytes=taken, following=following + len(placed))
             known |= {message.id: message for message in placed}
@@ -130,6 +132,7 @@ class SqlWorking:
             if known is None:
                 count = select(func.count()).select_from(working_scratch).where(_SCRATCH.scope_id == held.number)
                 self.limits.check_pad(scope, connection.execute(count).scalar_one() + 1)
+            sealing.check_texts(connection, scope.tenant, [scratch.value])
             put_scratch(connection, held.number, scratch)
             return scratch
 

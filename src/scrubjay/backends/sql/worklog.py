@@ -7,6 +7,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, Select, delete, func, insert, or_, select, update
 
+from scrubjay.backends.sql import sealing
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.places import interned, scope_from
 from scrubjay.backends.sql.schema import scopes, work_runs, work_troubles
@@ -80,6 +81,7 @@ class SqlWorklog:
                 "parked_at": at if before + 1 >= tries else None,
             }
             if body is not None:
+                sealing.check_texts(connection, scope.tenant, [body])
                 changed["body"] = body
             if row is None:
                 place = interned(connection, [scope])[scope]

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, update
 
-from scrubjay.backends.sql import texts, writing_postgresql, writing_sqlite
+from scrubjay.backends.sql import sealing, texts, writing_postgresql, writing_sqlite
 from scrubjay.backends.sql.faults import Raced
 from scrubjay.backends.sql.places import known_places
 from scrubjay.backends.sql.rows import Reader, values_of
@@ -22,6 +22,8 @@ from scrubjay.ports.records import NOTHING, contradiction, contradictions, id_ta
 
 _NOWHERE: Final = -1
 _NO_MARKS: Final[Mapping[UUID, int]] = {}
+_SAID: Final = ("content", "data", "source", "author", "reason")
+"""What no closing changes, and what is sealed in an encrypted row."""
 
 
 def write(
@@ -42,6 +44,7 @@ def write(
     positions = _Positions(connection, numbers)
     if not stored and _are_new(drafts, decide):
         opened = [positions.placed(draft) for draft in drafts]
+        sealing.check_memories(connection, opened)
         statements.insert(connection, opened, numbers, marks)
         return [Remembered(memory=memory, outcome="stored") for memory in opened], opened, numbers
     told = Told(connection, reader)
@@ -51,9 +54,10 @@ def write(
         decision = decide(draft, told.known(draft))
         told.apply(decision, positions)
         decided.append((decision, decision.closes[0].id if decision.closes else None))
+    opened = list(told.opened.values())
+    sealing.check_memories(connection, [*told.closed.values(), *opened])
     _keep(connection, list(told.kept.values()))
     _close(connection, list(told.closed.values()))
-    opened = list(told.opened.values())
     if opened:
         statements.insert(connection, opened, numbers, marks)
     left = told.by_id | {memory.id: memory for memory in opened}
@@ -103,6 +107,8 @@ def load(connection: Connection, reader: Reader, loaded: Sequence[Memory], *, as
                 pairs.append((taken, memory))
     if pairs:
         raise contradictions(pairs)
+    if not as_is:  # A store that is carried over brings all of its keys.
+        sealing.check_memories(connection, list(told.opened.values()), closed=list(told.closed.values()))
     _close(connection, list(told.closed.values()))
     if told.opened:
         statements.insert(connection, list(told.opened.values()), numbers, _NO_MARKS)
@@ -184,7 +190,8 @@ class Told:
             self._believe(memory)
         for memory in decision.closes:
             self._check_unchanged(memory)
-            self._doubt(memory)
+            # As it is stored by now: what was read in plain may have been sealed since.
+            self._doubt(self.by_id[memory.id])
             (self.opened if memory.id in self.opened else self.closed)[memory.id] = memory
             self.by_id[memory.id] = memory
         for memory in decision.opens:
@@ -265,7 +272,9 @@ def _keep(connection: Connection, kept: Sequence[Memory]) -> None:
 def _close(connection: Connection, closed: Sequence[Memory]) -> None:
     for memory in closed:
         closing = update(memories).where(memories.c.id == memory.id, *unchanged(memory))
-        if connection.execute(closing.values(values_of(memory))).rowcount != 1:
+        # What it says stays as it is stored: it may have been read in plain, and sealed since.
+        values = {name: value for name, value in values_of(memory).items() if name not in _SAID}
+        if connection.execute(closing.values(values)).rowcount != 1:
             raise Raced
     texts.refresh(connection, closed)
 

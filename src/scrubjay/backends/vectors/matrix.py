@@ -27,6 +27,7 @@ from scrubjay.backends.vectors.signs import Signs
 from scrubjay.backends.vectors.whereabouts import Whereabouts
 from scrubjay.errors import InvalidInput
 from scrubjay.model import PLACE_NAMES
+from scrubjay.model.memory import MESSAGE_KIND
 from scrubjay.ports import Match
 
 FEW: Final = 48
@@ -275,11 +276,12 @@ class Matrix(Roll):
         return spans[:, 1], spans[:, 0], ids[:, 1], ids[:, 0]
 
     def _told(self, slots: Slots) -> tuple[list[Any], ...]:
-        """What a match says of each of these rows, but for its score: id, start, stop, and whether it stands alone."""
+        """What a match says of each of these rows, but for its score."""
         ids = map(id_from, self.ids.all.take(slots, axis=0).view("V16").ravel().tolist())
         starts, stops = self.spans.all.take(slots, axis=0).T.tolist()
-        alone = self._places.all[:, _SESSION].take(self.scopes.all.take(slots)) == 0
-        return list(ids), starts, stops, alone.tolist()
+        outside = self._places.all[:, _SESSION].take(self.scopes.all.take(slots)) == 0
+        alone = outside & (self.kinds.all.take(slots) != self._kind_codes.get(MESSAGE_KIND, -1))
+        return list(ids), starts, stops, alone.tolist(), outside.tolist()
 
     def _each_once(self, scores: NDArray[np.float64], told: Sequence[list[Any]], limit: int) -> list[Match]:
         """The matches of these rows, best first, each memory once."""

@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 from scrubjay.backends.sql.driver_postgresql import listed, places, told, told_together
 from scrubjay.backends.vectors.pgvector_tables import Found, named, spelled
 from scrubjay.model import Filter
+from scrubjay.model.memory import MESSAGE_KIND
 from scrubjay.ports import Match
 
 _MORE: Final = 8
@@ -32,19 +33,20 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "plan_cache_mode": "force_custom_plan",
 }
 _LIVE: Final = "live AND since <= %(now)s AND (until IS NULL OR until > %(now)s)"
-_ALONE: Final = "(SELECT session = '' FROM scopes WHERE id = scope_id)"
+_PLACE: Final = f"kind = '{MESSAGE_KIND}', (SELECT session = '' FROM scopes WHERE id = scope_id)"
+"""What is known of a memory beside its vector: whether it is a message, and whether it stands in no session."""
 
 # Nothing is like a vector of zeros, whose cosine is no number. Materialized, so that no graph has a say.
 _COMPARED: Final = f"""
     WITH every AS MATERIALIZED (
-        SELECT memory_id, start, stop, scope_id,
+        SELECT memory_id, start, stop, scope_id, kind,
             coalesce(nullif(embedding <=> %(asked)s::{{type}}, 'NaN'::float8), 1.0) AS distance
         FROM {{table}} WHERE {{wanted}}
     )
-    SELECT memory_id, start, stop, distance, {_ALONE}, (SELECT count(*) FROM every)
+    SELECT memory_id, start, stop, distance, {_PLACE}, (SELECT count(*) FROM every)
     FROM every ORDER BY distance, memory_id LIMIT %(most)s"""
 _NEAR: Final = f"""
-    SELECT memory_id, start, stop, embedding <=> %(asked)s::{{type}} AS distance, {_ALONE}
+    SELECT memory_id, start, stop, embedding <=> %(asked)s::{{type}} AS distance, {_PLACE}
     FROM {{table}} WHERE {{wanted}} ORDER BY distance LIMIT %(most)s"""
 
 _Rows = Sequence[tuple[Any, ...]]
@@ -78,7 +80,7 @@ class Search:
         def ask(most: int) -> _Rows:
             nonlocal counted
             rows = self._asked(statement, {**given, "most": most}, _SETTINGS)
-            counted = rows[0][5] if rows else 0
+            counted = rows[0][6] if rows else 0
             return rows
 
         return _enough(ask, limit), counted
@@ -126,9 +128,10 @@ def _enough(ask: Callable[[int], _Rows], limit: int) -> list[Match]:
     while True:
         rows = ask(most)
         best: dict[UUID, Match] = {}
-        for memory, start, stop, distance, alone, *_ in rows:
+        for memory, start, stop, distance, message, outside, *_ in rows:
             if memory not in best:
-                best[memory] = Match(memory, round(1.0 - distance, 7), start, stop, alone=alone)
+                alone = outside and not message
+                best[memory] = Match(memory, round(1.0 - distance, 7), start, stop, alone=alone, outside=outside)
         if len(best) >= limit or len(rows) < most:
             return sorted(best.values(), key=lambda match: (-match.score, match.id))[:limit]
         most *= 4

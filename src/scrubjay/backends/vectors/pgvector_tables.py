@@ -255,11 +255,6 @@ def _rows(shape: Shape, entries: Iterable[Entry], numbers: Mapping[Scope, int]) 
             yield (entry.id, part, start, stop, *shared, head + vector.tobytes())
 
 
-def alone(scope_id: ColumnElement[int]) -> ColumnElement[bool]:
-    """Whether the scope of this number is in no session. Asked for what is returned, not for what is compared."""
-    return select(scopes.c.session == "").where(scopes.c.id == scope_id).scalar_subquery().label("alone")
-
-
 def entries_of(connection: Connection, table: Table, shape: Shape, which: ColumnElement[bool]) -> dict[UUID, Entry]:
     """The entries of these memories as they are stored, by id."""
     # As bytes: a number that is spelled out takes four times as long to read.

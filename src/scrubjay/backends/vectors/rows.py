@@ -276,7 +276,8 @@ def count(connection: Connection, generation: int) -> int:
 
 def ids(connection: Connection, generation: int, *, limit: int, after: UUID | None) -> list[UUID]:
     """The memories of a generation in the order of their ids, from behind one."""
-    here = and_(vectors.c.generation == generation, vectors.c.part == 0, vectors.c.vector.is_not(None))
+    # In an expression, so that SQLite walks along the ids: by generation it would sort all of them for every page.
+    here = and_(vectors.c.generation + 0 == generation, vectors.c.part == 0, vectors.c.vector.is_not(None))
     behind = [vectors.c.memory_id > after] if after is not None else []
     page = select(vectors.c.memory_id).where(here, *behind).order_by(vectors.c.memory_id).limit(limit)
     return list(connection.execute(page).scalars())

@@ -18,6 +18,7 @@ from uuid import UUID
 import numpy as np
 
 from scrubjay.model import PLACE_NAMES, Filter, Scope
+from scrubjay.model.memory import MESSAGE_KIND
 from scrubjay.ports import Entry, Match
 
 if TYPE_CHECKING:
@@ -148,8 +149,9 @@ def best_parts(found: Records, admits: Callable[[Fields], bool]) -> list[Match]:
             start, stop = _span(fields)
             # Rounding can put the cosine of equal vectors a little beyond 1.
             score = min(1.0, max(-1.0, 1.0 - distance))
-            alone = fields["session"] == OPEN
-            best[memory] = Match(id=memory, score=score, start=start, stop=stop, alone=alone)
+            outside = fields["session"] == OPEN
+            alone = outside and fields["kind"] != MESSAGE_KIND
+            best[memory] = Match(memory, score, start, stop, alone=alone, outside=outside)
     return list(best.values())
 
 

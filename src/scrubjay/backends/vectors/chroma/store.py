@@ -34,6 +34,7 @@ from scrubjay.backends.vectors.chroma.whereabouts import Whereabouts, unless_gon
 from scrubjay.errors import Closed, InvalidInput, Misconfigured, StoreUnavailable
 from scrubjay.model import Filter, Finding
 from scrubjay.ports import Entry, Match
+from scrubjay.ports.indexes import in_order
 
 if TYPE_CHECKING:
     from scrubjay.ports import Matrix
@@ -130,7 +131,7 @@ class ChromaVectors:
         try:
             if among is None:
                 where = condition(filter)
-                return await nearest(connection, name, vector, admits, limit=limit, broad=True, where=where)
+                return in_order(await nearest(connection, name, vector, admits, limit=limit, broad=True, where=where))
             found = [
                 match
                 for batch in _batches(_once(among), AMONG_PER_SEARCH)
@@ -140,7 +141,7 @@ class ChromaVectors:
             ]
         except NotThere:
             return []
-        return sorted(found, key=lambda match: -match.score)[:limit]
+        return in_order(found)[:limit]
 
     async def count(self, generation: int) -> int:
         """Count the memories that have vectors in this generation."""

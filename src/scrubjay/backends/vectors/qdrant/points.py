@@ -14,6 +14,7 @@ import numpy as np
 from qdrant_client import grpc, models
 
 from scrubjay.model import PLACE_NAMES, Filter, Scope
+from scrubjay.model.memory import MESSAGE_KIND
 from scrubjay.ports import Entry, Match
 
 OPEN: Final = ""
@@ -23,7 +24,7 @@ POINTS_PER_REQUEST: Final = 512
 NUMBERS_PER_REQUEST: Final = 500_000
 """About 10 MB as JSON; a server refuses requests of more than 32."""
 
-FOUND: Final = ["memory", "start", "stop", "session"]
+FOUND: Final = ["memory", "start", "stop", "session", "kind"]
 """What a search has to bring back."""
 
 _KEYWORD: Final = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD)
@@ -126,24 +127,28 @@ def match_of(point: models.ScoredPoint) -> Match:
     payload = point.payload or {}
     # Rounding can put the cosine of equal vectors a little beyond 1.
     score = min(1.0, max(-1.0, point.score))
+    outside = payload["session"] == OPEN
     return Match(
         id=UUID(payload["memory"]),
         score=score,
         start=payload["start"],
         stop=payload["stop"],
-        alone=payload["session"] == OPEN,
+        alone=outside and payload["kind"] != MESSAGE_KIND,
+        outside=outside,
     )
 
 
 def match_in(point: grpc.ScoredPoint) -> Match:
     """The same from a point as gRPC has it."""
     payload = point.payload
+    outside = payload["session"].string_value == OPEN
     return Match(
         UUID(payload["memory"].string_value),
         min(1.0, max(-1.0, point.score)),
         payload["start"].integer_value,
         payload["stop"].integer_value,
-        alone=payload["session"].string_value == OPEN,
+        alone=outside and payload["kind"].string_value != MESSAGE_KIND,
+        outside=outside,
     )
 
 

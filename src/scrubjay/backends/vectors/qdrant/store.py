@@ -20,6 +20,7 @@ from scrubjay.backends.vectors.qdrant.place import Place
 from scrubjay.errors import Closed, Conflict, InvalidInput, Misconfigured, StoreUnavailable
 from scrubjay.model import Filter, Finding
 from scrubjay.ports import Entry, Match
+from scrubjay.ports.indexes import in_order
 
 if TYPE_CHECKING:
     from scrubjay.backends.vectors.qdrant.server import Server
@@ -106,14 +107,14 @@ class QdrantVectors:
         server = await self._reach()
         alias = self._alias(generation)
         if among is None:
-            return await _nearest(server, alias, vector, filter, now=now, limit=limit)
+            return in_order(await _nearest(server, alias, vector, filter, now=now, limit=limit))
         chosen = list(dict.fromkeys(among))
         found = [
             match
             for batch in _batches(chosen, AMONG_PER_SEARCH)
             for match in await _nearest(server, alias, vector, filter, now=now, limit=limit, among=batch)
         ]
-        return sorted(found, key=lambda match: -match.score)[:limit]
+        return in_order(found)[:limit]
 
     async def count(self, generation: int) -> int:
         """Count the memories that have vectors in this generation."""
