@@ -251,9 +251,9 @@ class Settings(BaseSettings):
         int, Field(ge=1_024, le=1_073_741_824, description="The largest body of an HTTP request; imports are streamed.")
     ] = 16_777_216
     request_seconds: Annotated[
-        float,
-        Field(gt=0, le=3_600, description="How long one HTTP request may take; ten times that for heavy ones."),
+        float, Field(gt=0, le=3_600, description="How long an HTTP request may take; ten times that for heavy ones.")
     ] = 60
+    turns: Annotated[int, Field(ge=0, description="Reads of one tenant that a process does at a time. 0: any.")] = 4
     limit_read: Annotated[
         str,
         Field(

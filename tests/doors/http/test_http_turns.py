@@ -56,6 +56,9 @@ def test_a_text_may_hold_as_many_marks_as_it_likes(house):
         (b'"' + b'\\",' * 2_000_000, False),
         (b'"' + b'\\",' * 2_000_000 + b"\\", False),
         (b'",' * 2_000_001, True),
+        # The parser reads these encodings, too, where a quotation mark that is meant so looks like the end of a text.
+        (('["\\"", ' + "[]," * 200_000 + "1]").encode("utf-16"), True),
+        (('["\\"", ' + "[]," * 200_000 + "1]").encode("utf-32-le"), True),
     ],
 )
 def test_values_are_counted_outside_of_texts(text, is_too_much):
@@ -93,8 +96,9 @@ class Seen:
             self.now -= 1
 
 
-async def test_one_tenant_is_answered_a_few_at_a_time():
-    async with served() as house:
+@pytest.mark.parametrize(("given", "most"), [({}, 4), ({"turns": 2}, 2), ({"turns": 0}, 40)])
+async def test_one_tenant_is_answered_a_few_at_a_time(given, most):
+    async with served(**given) as house:
         mine = bearing(await asyncio.to_thread(house.key))
         stop = watch(seen := Seen())
         try:
@@ -103,7 +107,8 @@ async def test_one_tenant_is_answered_a_few_at_a_time():
         finally:
             stop()
     assert {answer.status_code for answer in answers} == {200}
-    assert 1 <= seen.most <= turns.AT_ONCE["read"]
+    assert 1 <= seen.most <= most
+    assert most < 40 or seen.most > turns.READS
 
 
 async def test_others_do_not_wait_for_a_turn():
@@ -116,21 +121,21 @@ async def test_others_do_not_wait_for_a_turn():
                 order.append((tenant, kind))
                 await end.wait()
 
-        for _ in range(turns.AT_ONCE["read"] + 1):
+        for _ in range(turns.READS + 1):
             group.create_task(work("acme", "read"))
         group.create_task(work("globex", "read"))
         group.create_task(work("acme", "write"))
         for _ in range(100):
             await asyncio.sleep(0)
-        assert order.count(("acme", "read")) == turns.AT_ONCE["read"]
+        assert order.count(("acme", "read")) == turns.READS
         assert {("globex", "read"), ("acme", "write")} <= set(order)
         end.set()
-    assert order.count(("acme", "read")) == turns.AT_ONCE["read"] + 1
+    assert order.count(("acme", "read")) == turns.READS + 1
     assert not line._lines  # Nothing is kept of a tenant that asks for nothing.
 
 
 def test_requests_under_way_have_an_end(monkeypatch, house):
-    line = turns.Turns()
+    line = turns.Turns(1)
     monkeypatch.setattr(turns, "UNDER_WAY", 1)
     with line.counted("acme"):
         with line.counted("globex"):

@@ -97,10 +97,10 @@ class Visit:
 class Doorkeeper:
     """Looks at the key of every request, before anything else does. Without one, only this machine may come in."""
 
-    def __init__(self, app: ASGIApp, *, host: str) -> None:
+    def __init__(self, app: ASGIApp, *, host: str, turns: int) -> None:
         self._app = app
         self._is_private = is_loopback(host)
-        self._turns = Turns()
+        self._turns = Turns(turns)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through with what is known of it, or answer it here."""

@@ -15,6 +15,9 @@ def is_too_much(text: bytes) -> bool:
     """Whether this JSON holds so many values that everybody else would wait for it."""
     if _marks(text) < MOST_VALUES:
         return False
+    # In another encoding than UTF-8, which the parser reads all the same, nothing here tells where a text ends.
+    if b"\0" in text:
+        return True
     # Texts have such marks, too, so they are left out: what lies between every other pair of quotation marks.
     bare = text.replace(b"\\\\", b"").replace(b'\\"', b"")
     # At most every other text is the name of a value: of more, nothing has to be left out.

@@ -13,12 +13,16 @@ from scrubjay.model.access import RouteClass
 
 Kind: TypeAlias = RouteClass | Literal["large"]
 
-AT_ONCE: Final[dict[Kind, int]] = {"read": 4, "write": 32, "heavy": 4, "large": 8}
-"""Requests of one tenant that one process works on at the same time. Reading is not done sooner by more of them, and
-writers share a transaction. `large` ones have a body that takes memory while it comes."""
+READS: Final = 4
+"""Reads of one tenant that one process works on at the same time. More of them are done no sooner where the processor
+is what they wait for; where it is a model or a store far away, they are: that is what `SCRUBJAY_TURNS` is for."""
 
-UNDER_WAY: Final = 500
-"""Requests of one tenant that one process knows of: those that wait for their turn, come slowly, or listen."""
+AT_ONCE: Final[dict[Kind, int]] = {"read": 1, "write": 8, "heavy": 1, "large": 2}
+"""How many of a kind for each of those. Writers share a transaction. `large` ones have a body that takes memory while
+it comes."""
+
+UNDER_WAY: Final = 125
+"""Requests of one tenant that one process knows of, for each: those that wait for a turn, come slowly, or listen."""
 
 _LARGE: Final = 65_536
 """Bytes of a body that is large."""
@@ -35,18 +39,20 @@ class _Line:
 
 
 class Turns:
-    """Who works, and who waits, of each tenant."""
+    """Who works, and who waits, of each tenant. With no `reads` nobody waits."""
 
-    def __init__(self) -> None:
+    def __init__(self, reads: int = READS) -> None:
+        self._reads = reads
         self._lines: dict[tuple[str, Kind], _Line] = {}
         self._under_way: Counter[str] = Counter()
 
     @contextmanager
     def counted(self, tenant: str) -> Iterator[None]:
         """Count a request while it is under way. Raises TooManyRequests when there are too many of this tenant."""
-        if self._under_way[tenant] >= UNDER_WAY:
+        if self._reads and self._under_way[tenant] >= UNDER_WAY * self._reads:
             raise TooManyRequests(
-                f"{UNDER_WAY} requests and streams of this tenant are under way: end some of them, then come back"
+                f"{UNDER_WAY * self._reads} requests and streams of this tenant are under way: end some of them, then "
+                "come back, or raise SCRUBJAY_TURNS"
             )
         self._under_way[tenant] += 1
         try:
@@ -59,7 +65,10 @@ class Turns:
     @asynccontextmanager
     async def taken(self, tenant: str, kind: Kind) -> AsyncIterator[None]:
         """Wait for a turn, and have it meanwhile. Those of other tenants and other kinds are not waited for."""
-        line = self._lines.setdefault((tenant, kind), _Line(AT_ONCE[kind]))
+        if not self._reads:
+            yield
+            return
+        line = self._lines.setdefault((tenant, kind), _Line(AT_ONCE[kind] * self._reads))
         line.members += 1
         try:
             async with line.free:
