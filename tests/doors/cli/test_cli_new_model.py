@@ -1,6 +1,8 @@
 """A release whose bundled model is another one than that of the release before: what commands do without being told."""
 
 import asyncio
+import subprocess
+import sys
 from datetime import timedelta
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.leases import SqlLeases
 from scrubjay.doors.cli import catching_up
+from scrubjay.errors import Misconfigured
 from scrubjay.models import minilm
 from scrubjay.write import index as indexing
 
@@ -93,6 +96,38 @@ def test_an_engine_that_is_down_is_no_reason_to_fail(run, upgrade, monkeypatch, 
     assert TOLD[1] in done.out
     assert done.json["degraded"] == ["vectors"]
     assert done.err.count("store is down") <= 1
+
+
+def test_what_else_goes_wrong_afterwards_does_not_make_the_answer_a_failure(run, upgrade, monkeypatch):
+    upgrade()
+
+    def fail(_jay):
+        raise Misconfigured("a key is missing")
+
+    monkeypatch.setattr(catching_up, "_take_a_share", fail)
+    done = run("recall", "Lisbon", "--json")
+    assert TOLD[1] in done.out
+    assert "a key is missing" not in done.err
+
+
+KILLED = f"""
+import os, sys
+from scrubjay.doors.cli import catching_up
+from scrubjay.models import minilm
+minilm.MODEL_SHA256 = {NEW!r}
+catching_up._take_a_share = lambda jay: os._exit(9)
+from scrubjay.doors.cli import main
+sys.argv = ["scrubjay", "recall", "Lisbon", "--json"]
+main()
+"""
+
+
+@pytest.mark.usefixtures("upgrade")
+def test_the_answer_is_given_before_a_command_is_killed_that_goes_on(monkeypatch):
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
+    done = subprocess.run([sys.executable, "-c", KILLED], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 9
+    assert TOLD[1] in done.stdout
 
 
 def test_the_doctor_says_why_words_answer_and_what_to_do(run, upgrade):

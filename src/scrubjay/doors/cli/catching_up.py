@@ -1,5 +1,6 @@
 """After an answer without vectors: make some of those that a new model lacks. A command has no background to do it."""
 
+import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -7,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from scrubjay.doors.cli.output import memories, note
 from scrubjay.doors.cli.place import House
-from scrubjay.errors import Conflict, Unavailable
+from scrubjay.errors import ScrubjayError
 
 if TYPE_CHECKING:
     from scrubjay.sync import SyncScrubjay
@@ -28,7 +29,9 @@ def catch_up(here: House, degraded: Sequence[str]) -> None:
     """
     if "vectors" not in degraded or here.settings().vectors != "embedded":
         return
-    with suppress(Conflict, Unavailable), here.opened() as jay:
+    # In a pipe it waits for the end of the command, and whoever is tired of waiting may kill that.
+    sys.stdout.flush()
+    with suppress(ScrubjayError), here.opened() as jay:
         if any(one.state == "building" for one in jay.stats().generations) and not jay.work.status().workers:
             _take_a_share(jay)
 
