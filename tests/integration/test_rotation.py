@@ -726,6 +726,20 @@ async def test_keys_wait_for_a_transaction_that_holds_one(postgres_database, tmp
         assert [one.content for one in await jay.list(user="anna", order="oldest")] == ["Before", "Late"]
 
 
+async def test_keys_do_not_wait_for_those_who_write_with_the_newest(postgres_database, tmp_path, monkeypatch):
+    """A busy tenant always has somebody who holds that one: nobody could destroy an older key for as long."""
+    monkeypatch.setattr(rotation, "UNUSED_FOR", timedelta(0))
+    place = {"home": tmp_path, "records": postgres_database(), "working": ""}
+    async with memory(place) as jay:
+        await jay.remember("Before", user="anna")
+        await jay.encryption.rotate(data_keys=True, rows=True)
+        with psycopg.connect(place["records"]) as busy:
+            busy.execute("SELECT number FROM data_keys ORDER BY number DESC LIMIT 1 FOR KEY SHARE")
+            async with asyncio.timeout(10):
+                assert (await jay.encryption.destroy()).keys == 1
+        assert [one.content for one in await jay.list(user="anna")] == ["Before"]
+
+
 async def test_a_worker_that_stood_still_leaves_an_archive_as_it_was_sealed_since(place, monkeypatch):
     async with memory(place) as jay:
         await archived(jay, ["The linter is ruff.", "The formatter is ruff, too."])

@@ -50,8 +50,11 @@ class SqlDataKeys:
         """Return once nothing is on its way into this store any more that an older key of the tenant seals."""
         if self._database.dialect == "sqlite":
             return  # Nobody could add a key while another one was writing.
-        # Whoever stores something holds the key that was the newest then: see `sealing`.
-        held = select(_COLUMN.number).where(_COLUMN.tenant == tenant).order_by(_COLUMN.number).with_for_update()
+        # Whoever stores something holds the key that was the newest then: see `sealing`. The one that is it now is not
+        # asked for: somebody always holds it while the tenant writes, and they do not queue behind us.
+        mine = _COLUMN.tenant == tenant
+        newest = select(func.max(_COLUMN.number)).where(mine).scalar_subquery()
+        held = select(_COLUMN.number).where(mine, _COLUMN.number < newest).order_by(_COLUMN.number).with_for_update()
         await self._database.write(lambda connection: connection.execute(held).fetchall())
 
     async def remove(self, tenant: str, numbers: Sequence[int]) -> int:
