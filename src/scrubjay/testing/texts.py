@@ -70,12 +70,12 @@ class TextsSuite:
 
     async def test_what_scores_alike_comes_in_the_order_of_storing(self, store: TextStore) -> None:
         # Each has the same words as often, so that only rounding could tell them apart.
-        patterns = list(permutations((1, 2, 3, 5)))
-        words = ("kestrel", "osprey", "merlin", "falcon")
+        patterns = list(permutations((1, 2, 3, 5, 7)))
+        words = ("condor", "osprey", "merlin", "falcon", "pigeon")
         texts = [" ".join(word for word, many in zip(words, one, strict=True) for _ in range(many)) for one in patterns]
-        await told(store, *fillers(100), *map(a_memory, texts))
-        for limit in (50, 10):
-            for question in ("kestrel osprey merlin falcon", "falcon merlin kestrel osprey"):
+        await told(store, *fillers(150), *map(a_memory, texts))
+        for limit in (150, 10):
+            for question in ("condor osprey merlin falcon pigeon", "pigeon merlin condor osprey falcon"):
                 assert await found(store, question, limit=limit) == texts[:limit]
 
     async def test_rare_terms_count_more(self, store: TextStore) -> None:

@@ -270,11 +270,9 @@ class MemoryStore(MemoryGenerations):
         """Look the store over, thoroughly; return one sentence per fault found."""
         missing = [one for one, memory in self._memories.items() if self._terms.get(one) != terms_in(memory)]
         extra = self._terms.keys() - self._memories.keys()
-        return (
-            [f"memory {one} is not in the text index as it is stored" for one in missing]
-            + [f"the text index holds {one}, which is not stored" for one in sorted(extra)]
-            + overlaps(self._memories.values())
-        )
+        faults = [f"memory {one} is not in the text index as it is stored" for one in missing]
+        faults += [f"the text index holds {one}, which is not stored" for one in sorted(extra)]
+        return faults + overlaps(self._memories.values())
 
     async def shut(self) -> None:
         """There is nothing to let go of."""

@@ -78,8 +78,10 @@ _COUNT: Final = (
 )
 _LAST: Final = "SELECT max(seq) FROM memories"
 _SOME: Final = "SELECT c0 FROM texts_content WHERE id IN (SELECT value FROM json_each(?))"
+# In the order that `_best` has in the end, so that of many that score alike the right ones are among the first.
 _BM25: Final = (
-    "SELECT rowid AS seq, bm25(texts, 1.0, 0.0) AS score FROM texts WHERE texts MATCH :words ORDER BY score LIMIT :most"
+    "SELECT rowid AS seq, bm25(texts, 1.0, 0.0) AS score FROM texts WHERE texts MATCH :words "
+    f"ORDER BY CAST(score * 1e{DIGITS} - 0.5 AS INTEGER), rowid LIMIT :most"
 )
 _HEAVIEST: Final = "SELECT value AS seq FROM json_each(:rows)"
 _CONTENT: Final = table("texts_content", column("id"), column("c0"))
