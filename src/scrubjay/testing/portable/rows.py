@@ -85,7 +85,9 @@ class RowsSuite:
         assert await rows_of(other) == rows
         assert await outline_of(other) == await outline_of(store)
         assert await other.generations() == await store.generations()
-        assert await other.check() == []
+        # Nothing is wrong there but what was here: a key with two values at one moment.
+        [fault] = await other.check()
+        assert [fault] == await store.check()
         turn = next(memory for memory in rows if memory.content == "turn 0")
         made = next(memory for memory in rows if memory.content == "Made from it")
         assert await other.derived(a_scope(), [turn.id]) == [made.id]
