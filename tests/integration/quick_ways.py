@@ -48,7 +48,15 @@ SWITCHES = {
     },
     embedded: {"NARROW": [0, 10, 40, 5_000], "NARROW_MEANWHILE": [5, 30, 50_000], "FEWEST_DEAD": [3, 20, 1_000]},
     unloaded: {"NARROW_MEANWHILE": [5, 30, 50_000], "READ": [1, 10], "READ_AT_LEAST": [3, 500]},
-    signs: {"MANY": [10, 40], "LEAST_DIMENSIONS": [8], "LIKELY": [1, 3, 50], "ONE_IN": [5, 200], "HEAP": [2, 16]},
+    signs: {
+        "MANY": [10, 40],
+        "LEAST_DIMENSIONS": [8],
+        "LIKELY": [1, 3, 50],
+        "ONE_IN": [5, 200],
+        "SAMPLE": [5, 8_192],
+        "SHARE": [2, 4],
+        "STRETCH": [7, 64],
+    },
     keeper: {"SECONDS": [0.0], "STALE": [0.0, 0.3]},
     partition: {"PATIENCE": [0, 0, 1, 3]},
     # With a factor of 0, ids that have half of their bits in common make the same number.

@@ -502,21 +502,18 @@ async def test_shutting_does_not_wait_until_a_tenant_is_loaded(opened, engine, e
 
 def test_files_of_two_tenants_and_generations_do_not_meet(tmp_path):
     files = Files(tmp_path / "signs")
-    rows = np.random.default_rng(1).integers(0, 256, (50, 2), dtype=np.uint8)
-    first = Origin(generation=1, tenant="a", dimensions=13, history=1, epoch=1, change=7)
+    columns = list(np.random.default_rng(1).integers(0, 2**64, (2, 50), dtype=np.uint64))
+    first = Origin(generation=1, tenant="a", dimensions=100, history=1, epoch=1, change=7)
     second, other = replace(first, tenant="b"), replace(first, generation=11)
     for origin in (first, second, other):
-        files.keep(origin, np.arange(50), rows)
+        files.keep(origin, np.arange(50), columns)
     assert files.find(replace(first, change=9)).change == 7
     for foreign in ({"tenant": "c"}, {"history": 2}, {"epoch": 2}, {"dimensions": 12}, {"change": 6}):
         assert files.find(replace(first, **foreign)) is None
-    files.keep(replace(first, change=8), np.arange(50) + 2**40, rows)
+    files.keep(replace(first, change=8), np.arange(50) + 2**40, columns)
     found = files.find(replace(first, change=9))
-    assert (found.change, found.numbers.tolist(), found.signs.tolist()) == (
-        8,
-        [2**40 + place for place in range(50)],
-        rows.tolist(),
-    )
+    assert (found.change, found.numbers.tolist()) == (8, [2**40 + place for place in range(50)])
+    assert [column.tolist() for column in found.signs] == [column.tolist() for column in columns]
     assert len(list((tmp_path / "signs").iterdir())) == 3
     files.forget(generation=1)
     assert files.find(second) is None
@@ -527,14 +524,14 @@ def test_files_of_two_tenants_and_generations_do_not_meet(tmp_path):
 
 def test_a_closer_look_finds_more_of_the_nearest_than_counting_signs():
     rows, asked = clustered(10_000), clustered(20, seed=9)
-    bits, every = np.packbits(rows > 0, axis=1), np.arange(len(rows))
+    columns, every = list(signs.packed_signs(rows > 0).T), np.arange(len(rows))
     looked = counted = 0
     for one in map(question, asked):
         near = set(np.argsort(-(rows @ one.exact), kind="stable")[:10].tolist())
-        some = signs.likely(one, bits, every, 500)
-        best = signs.likeliest(one, bits, some, 60)
-        apart = np.unpackbits(bits[some] ^ one.signs, axis=1).sum(axis=1)
+        some = signs.likely(one, columns, every, 500)
+        best = signs.likeliest(one, columns, some, 60)
+        apart = ((rows[some] > 0) != one.signs).sum(axis=1)
         looked += len(near & set(best.tolist()))
         counted += len(near & set(some[np.argsort(apart, kind="stable")[: len(best)]].tolist()))
     assert looked > 1.1 * counted
-    assert signs.likeliest(one, bits, some, len(some)) is some
+    assert signs.likeliest(one, columns, some, len(some)) is some

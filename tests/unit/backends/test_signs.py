@@ -77,7 +77,33 @@ def test_few_of_very_many_are_left_and_the_row_itself_is_among_them():
     for place in (0, MANY // 2, MANY - 1):
         left = matrix.signs.likely(question(vectors[place]), every, 10)
         assert place in left
-        assert signs.LIKELY * 10 <= len(left) < MANY / 10
+        assert signs.LIKELY * 8 <= len(left) < MANY / 10
+
+
+def test_signs_count_where_the_numbers_of_the_question_are_large():
+    """In each row as often as NumPy finds by looking at the numbers, also where the last column is not full."""
+    generator = np.random.default_rng(5)
+    rows, asked = generator.standard_normal((1_000, 300)), question(generator.standard_normal(300))
+    columns = list(signs.packed_signs(rows > 0).T)
+    assert len(columns) == signs.words_of(300) == 5
+    assert np.count_nonzero(asked.telling) == 180
+    apart = ((rows > 0) != (asked.exact > 0))[:, asked.telling].sum(axis=1)
+    for many in (10, 50, 100):
+        left = signs.likely(asked, columns, np.arange(1_000), many)
+        assert many <= len(left) <= 3 * many
+        assert left.tolist() == np.flatnonzero(apart <= apart[left].max()).tolist()
+
+
+def test_signs_of_some_of_the_rows_are_counted_alike():
+    vectors = about_topics(3 * MANY, seed=1)
+    matrix = a_matrix(rows_of(vectors))
+    some = np.arange(0, 3 * MANY, 3)
+    half = np.arange(0, 3 * MANY, 3, dtype=np.int64) + 1
+    for slots in (some, half, np.concatenate((some, half))):
+        left = matrix.signs.likely(question(vectors[slots[7]]), slots, 10)
+        assert slots[7] in left
+        assert set(left) <= set(slots)
+        assert signs.LIKELY * 8 <= len(left) < len(slots) / 10
 
 
 def test_fewer_rows_are_all_left_and_take_no_room():

@@ -34,9 +34,17 @@ class Question:
         return Coded(codes, scale, math.sqrt(missed @ missed))
 
     @cached_property
-    def signs(self) -> NDArray[np.uint8]:
-        """Which of its numbers are positive, as bits."""
-        return np.packbits(self.exact > 0)[None, :]
+    def signs(self) -> NDArray[np.bool_]:
+        """Which of its numbers are positive."""
+        return self.exact > 0
+
+    @cached_property
+    def telling(self) -> NDArray[np.bool_]:
+        """Which of its numbers are large, so that their signs say more of what is near: the upper three fifths."""
+        sizes = np.abs(self.exact)
+        smaller = len(sizes) * 2 // 5
+        are_large: NDArray[np.bool_] = sizes >= np.partition(sizes, smaller)[smaller]
+        return are_large
 
 
 def question(vector: NDArray[Any]) -> Question:

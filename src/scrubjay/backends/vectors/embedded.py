@@ -155,7 +155,7 @@ class EmbeddedVectors:
                 slots = slots[matrix.admits(filter, slots, now=None)]
             else:
                 slots = matrix.chosen(filter, now=now)
-            if self._keeper is not None and matrix is partition.matrix and len(matrix.signs.all):
+            if self._keeper is not None and matrix is partition.matrix and len(matrix.signs):
                 self._keeper.look(connection, partition, matrix)
         return matrix.nearest(asked, slots, limit)
 

@@ -58,11 +58,11 @@ class Keeper:
             return
         # The rows themselves are not copied yet: they stay as they are for good.
         live = np.flatnonzero(matrix.live.all)
-        numbers, signs = matrix.rows.all, matrix.signs.all
+        numbers, signs = matrix.rows.all, matrix.signs.columns
 
         def keep() -> None:
             try:
-                self._files.keep(origin, numbers[live], signs[live])
+                self._files.keep(origin, numbers[live], [column[live] for column in signs])
                 # Whoever removed something meanwhile found no file to delete, or an older one.
                 if self._database.transact(None, _removals, immediate=False) != removals:
                     self._files.forget(tenants=[origin.tenant])

@@ -1,8 +1,8 @@
 """The signs of large tenants as files beside the database: they say what to read of a tenant that is not in memory.
 
-A file begins with a line of JSON that says what it was made from; the numbers of the rows follow, and their signs. It
-is renamed into place when it is whole. One that does not fit is ignored, one that is damaged deleted, and either way
-the next that is kept takes its place.
+A file begins with a line of JSON that says what it was made from; the numbers of the rows follow, and their signs by
+columns. It is renamed into place when it is whole. One that does not fit is ignored, one that is damaged deleted, and
+either way the next that is kept takes its place.
 """
 
 import hashlib
@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import reduce
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -21,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrubjay.backends.vectors.coded import Question
-from scrubjay.backends.vectors.signs import likeliest, likely
+from scrubjay.backends.vectors.signs import WORD, Columns, likeliest, likely, words_of
 
-FORMAT: Final = 2
+FORMAT: Final = 3
 
 LONGEST: Final = 4_096
 """More bytes than a first line has."""
@@ -68,7 +69,7 @@ class Header:
     @property
     def width(self) -> int:
         """The bytes that the signs of a row take."""
-        return (self.dimensions + 7) // 8
+        return words_of(self.dimensions) * WORD // 8
 
     @property
     def size(self) -> int:
@@ -82,7 +83,7 @@ class Kept:
 
     change: int
     numbers: NDArray[np.int64]
-    signs: NDArray[np.uint8]
+    signs: Columns
 
     def likely(self, asked: Question, many: int) -> list[int]:
         """The numbers of so many rows or a few more: those that are likely to hold the nearest."""
@@ -116,16 +117,16 @@ class Files:
                 path.unlink(missing_ok=True)
             elif _fits(header, origin):
                 numbers = np.frombuffer(content, dtype="<i8", count=header.count)
-                signs = np.frombuffer(content, dtype=np.uint8, offset=numbers.nbytes)
-                return Kept(header.change, numbers, signs.reshape(header.count, header.width))
+                signs = np.frombuffer(content, dtype=np.uint64, offset=numbers.nbytes)
+                return Kept(header.change, numbers, list(signs.reshape(words_of(header.dimensions), header.count)))
         return None
 
-    def keep(self, origin: Origin, numbers: NDArray[np.int64], signs: NDArray[np.uint8]) -> None:
+    def keep(self, origin: Origin, numbers: NDArray[np.int64], signs: Columns) -> None:
         """Put this in the place of what was kept before. Raises OSError when it cannot be written."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._sweep()
         place = self._path(origin)
-        parts = numbers.astype("<i8").tobytes(), signs.tobytes()
+        parts = [numbers.astype("<i8").tobytes(), *(column.tobytes() for column in signs)]
         header = Header(
             format=FORMAT,
             generation=origin.generation,
@@ -135,7 +136,7 @@ class Files:
             epoch=origin.epoch,
             change=origin.change,
             count=len(numbers),
-            checksum=zlib.crc32(parts[1], zlib.crc32(parts[0])),
+            checksum=reduce(lambda checksum, part: zlib.crc32(part, checksum), parts, 0),
         )
         new = place.with_name(f"{place.stem}-{uuid.uuid4().hex}.new")
         try:

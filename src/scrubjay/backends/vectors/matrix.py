@@ -91,6 +91,7 @@ class Matrix(Roll):
         self.halves = Growing(np.float16, dimensions, room=room)
         self.scales = Growing(np.float32, room=room)
         self.lengths = Growing(np.float64, room=room)
+        self.missed = Growing(np.float32, room=room)
         self.rows = Growing(np.int64, room=room)
         self.changes = Growing(np.int64, room=room)
         self.ids = Growing(np.uint8, 16, room=room)
@@ -99,7 +100,6 @@ class Matrix(Roll):
         self.signs = Signs(dimensions)
         self._whereabouts = Whereabouts(self.ids, self.present)
         self._divided = False
-        self._missed = 0.0
         self._held: OrderedDict[bytes, Held] = OrderedDict()
         self._held_lock = Lock()
 
@@ -160,11 +160,12 @@ class Matrix(Roll):
         unit = (exact / lengths[:, None]).astype(np.float32)
         codes, scales = quantized(unit)
         unit -= codes * scales[:, None]
-        self._missed = max(self._missed, math.sqrt(np.einsum("ij,ij->i", unit, unit).max()))
         self.codes.extend(codes)
         self.halves.extend(halves)
         self.scales.extend(scales)
         self.lengths.extend(lengths)
+        # Last: a search that goes on meanwhile takes as many of the others as there are of these.
+        self.missed.extend(np.sqrt(np.einsum("ij,ij->i", unit, unit)))
 
     def compacted(self) -> "Matrix":
         """A copy without the dead rows."""
@@ -175,7 +176,6 @@ class Matrix(Roll):
                 getattr(copy, name).extend(column.all if name == "_places" else column.all[keep])
         copy._kind_codes, copy._name_codes = self._kind_codes, self._name_codes
         copy._scope_codes = self._scope_codes
-        copy._missed = self._missed
         copy._newest_since, copy._soonest_until = self._newest_since, self._soonest_until
         copy.signs.keep_up(copy.halves.all)
         # All rows of a memory go together, so the first one of those that are left is left too.
@@ -205,19 +205,19 @@ class Matrix(Roll):
 
     def worth_a_look(self, asked: Question, slots: Slots, limit: int) -> Slots:
         """Which of the slots may be among the best, by their bytes: all that are, and few that are not."""
-        scales = self.scales.all
-        codes = self.codes.all[: len(scales)]
-        whole = len(slots) >= GATHERED * len(scales)
+        missed = self.missed.all
+        codes, scales = self.codes.all[: len(missed)], self.scales.all[: len(missed)]
+        whole = len(slots) >= GATHERED * len(missed)
         if not whole:
-            codes, scales = codes[slots], scales[slots]
+            codes, scales, missed = codes.take(slots, axis=0), scales.take(slots), missed.take(slots)
         scores = np.asarray(simsimd.cdist(asked.coded.codes, codes, metric="dot", out_dtype="float32"))[0] * scales
         if whole and len(slots) < len(scores):
-            scores = scores[slots]
+            scores, missed = scores.take(slots), missed.take(slots)
         # Let a row be its bytes plus e, and the question its bytes plus f: a byte score is off by |e| + |f|(1 + |e|) at
-        # most. So the best rows by bytes are truly worth their score less that, and whoever is truly better than one of
-        # them has a byte score that is lower by no more than twice that.
-        slack = 2 * (self._missed + asked.coded.missed * (1 + self._missed) + 1e-6) / asked.coded.scale
-        return np.flatnonzero(scores >= self._least(scores, slots, limit) - slack)
+        # most. So the best rows are truly worth their score less that, and who may be better than one of them has a
+        # byte score that is as high or higher with as much added.
+        off = (missed * (1 + asked.coded.missed) + (asked.coded.missed + 1e-6)) / asked.coded.scale
+        return np.flatnonzero(scores + off >= self._least(scores - off, slots, limit))
 
     def _least(self, scores: NDArray[Any], slots: Slots, limit: int) -> float:
         """A score that rows of `limit` memories or more reach, as high as is cheap to find; -inf if there are fewer."""
