@@ -191,7 +191,7 @@ class Matrix(Roll):
     def nearest(self, asked: Question, slots: Slots, limit: int) -> list[Match]:
         """The memories nearest to the question among these slots, best first, each once.
 
-        Exact among fewer than `signs.MANY`; of those that are nearest among more, about one in a hundred is missed.
+        Exact among fewer than `signs.MANY`; of the nearest among more, one in a thousand to one in a hundred is missed.
         """
         likely = self.signs.likely(asked, slots, limit)
         # Of long texts, all that is likely may be parts of a few.
