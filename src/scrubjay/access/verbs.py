@@ -151,10 +151,10 @@ class Access:
         stores, now = self._stores(), self._core.parts.clock()
         seen = stores.seen
         if not seen.exist and (seen.none_at is None or now - seen.none_at >= within):
+            # Who comes meanwhile asks as well: without an answer nobody knows that there are none.
+            exist = await stores.keys.any()
             # Of before it was asked: a key that is made meanwhile must not go unnoticed for longer.
-            seen.none_at = now
-            seen.exist = await stores.keys.any() or seen.exist
-            seen.answered = True
+            seen.exist, seen.none_at, seen.answered = exist or seen.exist, now, True
         return seen.exist
 
     @property

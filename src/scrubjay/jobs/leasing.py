@@ -24,22 +24,26 @@ BEATS: Final = 3
 class Held:
     """A lease of this worker, and when it was last known to be."""
 
-    def __init__(self, leases: Leases, lease: Lease, ttl: timedelta) -> None:
+    def __init__(self, leases: Leases, lease: Lease, ttl: timedelta, *, known: Since) -> None:
+        """`known` is of before it was asked for: who stands still while the answer comes has it for that much less."""
         self._leases = leases
         self._ttl = ttl
-        self._known = Since()
+        self._known = known
+        self._is_lost = False
         self.lease = lease
 
     async def renew(self) -> bool:
         """Keep it for another while; False when somebody else has it."""
         asked = Since()
-        if await self._leases.renew(self.lease, ttl=self._ttl) is None:
-            return False
-        self._known = asked
-        return True
+        self._is_lost = await self._leases.renew(self.lease, ttl=self._ttl) is None
+        if not self._is_lost:
+            self._known = asked
+        return not self._is_lost
 
     async def is_sure(self) -> bool:
         """Whether nobody else can have it. The store is asked only by who was silent for so long that it may have."""
+        if self._is_lost:
+            return False
         return self._known.seconds < self._ttl.total_seconds() or await self.renew()
 
 
@@ -65,11 +69,12 @@ async def leased(leases: Leases, name: str, worker: str, *, ttl: timedelta = TTL
 
     When the lease is lost, the block is not stopped: what is done in it is safe to do twice, or asks `still_leased`.
     """
+    asked = Since()
     lease = await _taken(leases, name, worker, ttl)
     if lease is None:
         yield None
         return
-    held = Held(leases, lease, ttl)
+    held = Held(leases, lease, ttl, known=asked)
     beating = asyncio.create_task(_beating(held, ttl), name=f"lease {name}")
     before = _held.set((*_held.get(), held))
     try:

@@ -116,3 +116,18 @@ async def test_who_reads_nothing_is_cut_off(hasty):
         writer.write(b"GET /endless HTTP/1.1\r\nhost: x\r\n\r\n")
         await app.has_ended.wait()
         writer.close()
+
+
+async def test_who_reads_slowly_is_not_cut_off(monkeypatch):
+    """The system holds megabytes of an answer: of what waits here, nothing moves until a good part of that is read."""
+    monkeypatch.setattr(connection, "READ_SECONDS", 1.5)
+    async with serving() as app:
+        with socket.create_connection(("127.0.0.1", app.port)) as reader:
+            reader.sendall(b"GET /endless HTTP/1.1\r\nhost: x\r\n\r\n")
+            reader.setblocking(False)
+            for _ in range(40):
+                # Much less would not be heard of by who sends it: there is room again by the packet.
+                await asyncio.get_running_loop().sock_recv(reader, 32_768)
+                await asyncio.sleep(0.1)
+            assert not app.has_ended.is_set()
+            await app.has_ended.wait()

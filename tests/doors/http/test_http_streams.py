@@ -4,10 +4,12 @@ import json
 import threading
 import time
 from contextlib import suppress
+from types import SimpleNamespace
 
 import httpx
 import pytest
 
+from scrubjay.doors.http.guard import Allowance
 from scrubjay.doors.http.server import GRACE
 from scrubjay.doors.http.streams import lines_of
 
@@ -209,6 +211,7 @@ class InPieces:
 
     def __init__(self, pieces):
         self._pieces = pieces
+        self.state = SimpleNamespace(allowance=Allowance(10, 1.0, None))
 
     async def stream(self):
         for piece in self._pieces:

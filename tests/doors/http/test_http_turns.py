@@ -154,15 +154,86 @@ def test_requests_under_way_have_an_end(monkeypatch, house):
 
 
 @pytest.mark.parametrize(
-    ("headers", "is_large"),
+    ("headers", "may_be"),
     [
         ({}, False),
         ({"content-length": "65536"}, False),
         ({"content-length": "65537"}, True),
         ({"content-length": "nonsense"}, True),
         ({"transfer-encoding": "chunked"}, True),
-        ({"transfer-encoding": "chunked", "content-type": "application/x-ndjson"}, False),
+        ({"transfer-encoding": "chunked", "content-type": "application/x-ndjson"}, True),
     ],
 )
-def test_what_takes_memory_while_it_comes_is_large(headers, is_large):
-    assert turns.is_large(turns.Headers(headers)) is is_large
+def test_what_may_take_memory_is_known_before_it_comes(headers, may_be):
+    assert turns.may_be_large(turns.Headers(headers)) is may_be
+
+
+CHUNKED = turns.Headers({"transfer-encoding": "chunked"})
+
+
+async def test_what_is_large_has_a_turn_until_it_is_answered():
+    line, end, bodies = turns.Turns(1), asyncio.Event(), []
+
+    async def answer(body):
+        async def receive():
+            return body
+
+        async with line.received("acme", CHUNKED, receive) as came:
+            bodies.append(came)
+            await end.wait()
+
+    async with asyncio.TaskGroup() as group:
+        # What turns out to be small lets the others through, however long it is worked on.
+        for body in [b"{}"] * 5 + [b"x" * (turns.LARGE + 1)] * 3:
+            group.create_task(answer(body))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert [len(body) for body in bodies] == [2] * 5 + [turns.LARGE + 1] * 2
+        end.set()
+    assert len(bodies) == 8
+    assert not line._lines
+
+
+async def test_a_large_body_that_is_sent_once_takes_one_turn():
+    """What keeps answers receives it first, and then the route: both of eight at once must not wait for each other."""
+    async with served(turns=1) as house:
+        mine = bearing(await asyncio.to_thread(house.key))
+        ask = {"content": "Long ago. " * 10_000}
+        sent = [
+            house.client.post(
+                "/v1/memory", json=ask | {"user": f"u-{number}"}, headers=mine | {"idempotency-key": name}
+            )
+            for number, name in enumerate("abcdefgh")
+        ]
+        async with asyncio.timeout(60):
+            answers = await asyncio.gather(*sent)
+    assert {answer.status_code for answer in answers} == {201}
+
+
+@pytest.mark.parametrize("path", ["/v1/memory", "/v1/consolidate", "/v1/facts/cleanup", "/v1/workspace/prune"])
+@pytest.mark.parametrize("said", ["application/json", "application/x-ndjson"])
+def test_only_what_is_read_line_by_line_may_be_very_long(path, said):
+    with service(request_bytes=100_000) as house:
+        headers = bearing(house.key()) | {"content-type": said}
+        answer = house.client.post(path, content=b'{"x": "' + b"x" * 200_000 + b'"}', headers=headers)
+    assert (answer.status_code, answer.json()["type"]) == (413, "urn:scrubjay:error:content-too-large")
+
+
+async def test_nobody_is_let_in_while_it_is_asked_whether_there_are_keys(monkeypatch):
+    async with served() as house:
+        await asyncio.to_thread(house.key)
+        access = house.app.state.opening.jay.access
+        seen, keys = access._stores().seen, access._stores().keys
+        known, asked = type(keys).any, asyncio.Event()
+        seen.exist, seen.none_at, seen.answered = False, None, False
+
+        async def slow(self):
+            await asked.wait()
+            return await known(self)
+
+        monkeypatch.setattr(type(keys), "any", slow)
+        coming = [asyncio.create_task(house.client.get("/v1/memory")) for _ in range(5)]
+        for _ in range(100):
+            await asyncio.sleep(0)
+        asked.set()
+        assert [answer.status_code for answer in await asyncio.gather(*coming)] == [401] * 5

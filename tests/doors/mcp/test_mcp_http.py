@@ -167,6 +167,20 @@ def test_what_nobody_could_read_in_time_is_refused(url, keys):
     assert (answer.status_code, "more than 200,000 values" in answer.json()["detail"]) == (413, True)
 
 
+def test_a_method_that_would_stream_and_is_not_known_is_answered(url, keys):
+    """The SDK hangs up on who hangs up before it has answered, so it must not hear that they did."""
+    version, method = "2026-07-28", "subscriptions/listen"
+    headers = {"Authorization": f"Bearer {keys['ours']}", "MCP-Protocol-Version": version, "Mcp-Method": method}
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": version,
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    asked = {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": meta, "notifications": {}}}
+    answer = httpx.post(url, json=asked, headers=ACCEPT | headers, timeout=60)
+    assert (answer.status_code, answer.json()["error"]["code"]) == (404, -32601)
+
+
 def test_a_fault_names_no_place_to_strangers():
     fault, at = StoreUnavailable("postgresql://db.example:5432 cannot be used"), datetime.now(UTC)
     for tenant, rights, told in [

@@ -174,3 +174,29 @@ async def test_who_was_paused_with_its_machine_asks_before_it_goes_on(leases, mo
         with pytest.raises(Unavailable, match="another worker has taken over 'drain'"):
             await still_leased()
         monkeypatch.undo()
+
+
+async def test_who_is_told_that_it_was_lost_is_not_sure_of_it_any_more(leases):
+    async with leased(leases, "drain", "one", ttl=SHORT):
+        leases.clock.advance(2 * SHORT)
+        assert await leases.take("drain", "two", ttl=SHORT) is not None
+        await leases.beat()
+        with pytest.raises(Unavailable, match="another worker has taken over 'drain'"):
+            await still_leased()
+
+
+async def test_who_slept_while_it_was_given_has_it_for_that_much_less(leases, monkeypatch):
+    take, night = leases.take, 3_600
+
+    async def taken(name, worker, *, ttl):
+        lease = await take(name, worker, ttl=ttl)
+        later = time.clock_gettime(time.CLOCK_BOOTTIME) + night
+        monkeypatch.setattr(elapsed, "moment", lambda: later)
+        leases.clock.advance(2 * SHORT)
+        assert await take("drain", "two", ttl=SHORT) is not None
+        return lease
+
+    monkeypatch.setattr(leases, "take", taken)
+    async with leased(leases, "drain", "one", ttl=SHORT):
+        with pytest.raises(Unavailable, match="another worker has taken over 'drain'"):
+            await still_leased()

@@ -11,8 +11,8 @@ Anybody        none      for what says who is asking, and nothing of what is rem
 Each is a `Scrubjay` of the key's tenant, inside the key's bounds: what a route does with it cannot reach further.
 """
 
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -32,7 +32,7 @@ from scrubjay.doors.http.guard import Allowance
 from scrubjay.doors.http.limits import check_allowed, headers_of, too_many_failed
 from scrubjay.doors.http.opening import Opening
 from scrubjay.doors.http.problems import problem, problem_of
-from scrubjay.doors.http.turns import Turns, is_large
+from scrubjay.doors.http.turns import Turns
 from scrubjay.errors import Forbidden, ScrubjayError, TooManyRequests, Unauthenticated
 from scrubjay.model import Stats
 from scrubjay.model.access import ApiKey, Caller, Right, RouteClass, Spent
@@ -71,6 +71,18 @@ class Visit:
     """What its route costs."""
     turns: Turns
     admitted_by: "Needs | None" = None
+    has_body: bool = False
+    """Whether its body was received as a whole, with the turn that this takes."""
+
+    @asynccontextmanager
+    async def received(self, headers: Headers, receive: Callable[[], Awaitable[bytes]]) -> AsyncIterator[bytes]:
+        """Receive the body as a whole. One that is large has a turn until the block ends, and has it once."""
+        if self.key is None or self.has_body:
+            yield await receive()
+            return
+        async with self.turns.received(self.key.tenant, headers, receive) as body:
+            self.has_body = True
+            yield body
 
     @property
     def is_operator(self) -> bool:
@@ -138,24 +150,22 @@ class Doorkeeper:
             await send(message)
 
         try:
-            async with self._room_for(visit, headers):
+            with self._room_for(visit):
                 await self._app(scope, receive, counted)
         except _NoRoom as refused:
             await problem_of(refused.error, path)(scope, receive, send)
 
-    @asynccontextmanager
-    async def _room_for(self, visit: Visit, headers: Headers) -> AsyncIterator[None]:
+    @contextmanager
+    def _room_for(self, visit: Visit) -> Iterator[None]:
         """Let the request be under way with others of its tenant. Raises _NoRoom when there are too many."""
         if visit.key is None:
             yield
             return
-        async with AsyncExitStack() as held:
+        with ExitStack() as held:
             try:
                 held.enter_context(self._turns.counted(visit.key.tenant))
             except TooManyRequests as error:
                 raise _NoRoom(error) from error
-            if is_large(headers):
-                await held.enter_async_context(self._turns.taken(visit.key.tenant, "large"))
             yield
 
     async def _is_operator(self, scope: Scope, key: str | None) -> bool:
@@ -323,7 +333,7 @@ class Needs:
             if visit.spent is not None:
                 check_allowed(visit.spent)
         if self._kind == "heavy":
-            cast("Allowance", request.state.allowance).widen(streamed=self._right == "write")
+            cast("Allowance", request.state.allowance).widen()
         if self._noted and request.method not in _SAFE:
             await visit.jay.access.log.note("admin.requested", f"{request.method} {request.url.path}"[:255])
         visit.admitted_by = self

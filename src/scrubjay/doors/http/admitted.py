@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Coroutine
 from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 from fastapi import Request, Response
@@ -28,21 +29,24 @@ class Admitted(APIRoute):
         async def answered(request: Request) -> Response:
             for one in needs:
                 await one(request, None, None)
-            if reads_body:
-                await _check_body(request)
-            async with _turn_of(request):
+            async with _body_of(request) if reads_body else nullcontext(), _turn_of(request):
                 return await answer(request)
 
         return answered
 
 
-async def _check_body(request: Request) -> None:
+def _body_of(request: Request) -> AbstractAsyncContextManager[bytes]:
+    return visit_of(request).received(request.headers, partial(_checked, request))
+
+
+async def _checked(request: Request) -> bytes:
     try:
         body = await request.body()
     except ClientDisconnect as error:
         raise HTTPException(400, "the body broke off") from error
     if is_too_much(body):
         raise HTTPException(413, f"the body holds {TOO_MANY}")
+    return body
 
 
 def _turn_of(request: Request) -> AbstractAsyncContextManager[None]:

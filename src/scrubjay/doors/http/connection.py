@@ -5,9 +5,18 @@ of any size, and holds an answer for as long as its reader likes.
 """
 
 import asyncio
+import sys
+from contextlib import suppress
 from typing import Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+TELLS: Final = sys.platform == "linux"
+"""Whether the system tells how much of an answer it holds that the other end has not taken."""
+
+if sys.platform == "linux":
+    import fcntl
+    import termios
 
 HEAD_SECONDS: Final = 20.0
 """For the head of a request to come; and for the rest of a body that nobody waits for any more."""
@@ -17,6 +26,10 @@ HEAD_BYTES: Final = 65_536
 
 READ_SECONDS: Final = 60.0
 """A reader that takes nothing at all for so long, while an answer waits for it, is cut off."""
+
+UNTOLD: Final = 15
+"""How many times as long where the system does not tell what it holds of an answer: it may be megabytes, and nothing of
+ours moves until a good part of that is read."""
 
 
 class Connection(HttpToolsProtocol):
@@ -91,7 +104,7 @@ class Connection(HttpToolsProtocol):
     def pause_writing(self) -> None:
         """More waits for the reader than should: see whether it reads."""
         super().pause_writing()
-        self._watch(self.transport.get_write_buffer_size())
+        self._watch(self._waiting())
 
     def resume_writing(self) -> None:
         """It does."""
@@ -100,11 +113,21 @@ class Connection(HttpToolsProtocol):
             self._unread.cancel()
             self._unread = None
 
+    def _waiting(self) -> int:
+        """Bytes that the reader has not taken: those that wait here, and those that the system holds, if it tells."""
+        waiting = self.transport.get_write_buffer_size()
+        socket = self.transport.get_extra_info("socket")
+        if TELLS and socket is not None:
+            with suppress(OSError):
+                held = fcntl.ioctl(socket.fileno(), termios.TIOCOUTQ, bytes(4))
+                waiting += int.from_bytes(held, sys.byteorder)
+        return waiting
+
     def _watch(self, waiting: int) -> None:
-        self._unread = self.loop.call_later(READ_SECONDS, self._look, waiting)
+        self._unread = self.loop.call_later(READ_SECONDS * (1 if TELLS else UNTOLD), self._look, waiting)
 
     def _look(self, before: int) -> None:
-        waiting = self.transport.get_write_buffer_size()
+        waiting = self._waiting()
         if waiting >= before:
             self.transport.abort()
         else:

@@ -42,11 +42,13 @@ class Allowance:
         self._seconds = seconds
         self._deadline = deadline
 
-    def widen(self, *, streamed: bool) -> None:
-        """For what works through much of the memory; with `streamed`, for a body that is read line by line."""
+    def widen(self) -> None:
+        """More time, for what works through much of the memory."""
         self._deadline.reschedule(asyncio.get_running_loop().time() + HEAVY * self._seconds)
-        if streamed:
-            self.most_bytes = max(self.most_bytes, STREAMED)
+
+    def stream(self) -> None:
+        """More bytes, for a body that is read line by line."""
+        self.most_bytes = max(self.most_bytes, STREAMED)
 
     def answering(self) -> None:
         """The answer has begun: however long it streams, it is being given."""

@@ -1,5 +1,6 @@
 """Idempotency-Key: a write that is sent again, because its answer was lost, is done once and answered alike."""
 
+from functools import partial
 from typing import Final
 
 from starlette.datastructures import Headers
@@ -43,8 +44,8 @@ class Idempotency:
             return
         try:
             _check(name)
-            body = await whole(receive)
-            await self._once(scope, send, visit, name, body)
+            async with visit.received(headers, partial(whole, receive)) as body:
+                await self._once(scope, send, visit, name, body)
         except ScrubjayError as error:
             await problem_of(error, scope["path"])(scope, receive, send)
         except HTTPException as error:
@@ -123,11 +124,13 @@ async def whole(receive: Receive) -> bytes:
             return bytes(body)
 
 
-def once_more(body: bytes) -> Receive:
-    """A body that was read already, given once more; after it there is nothing."""
+def once_more(body: bytes, then: Receive | None = None) -> Receive:
+    """A body that was read already, given once more; after it what comes `then`, or nothing."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:
-        return messages.pop() if messages else {"type": "http.disconnect"}
+        if messages:
+            return messages.pop()
+        return {"type": "http.disconnect"} if then is None else await then()
 
     return receive

@@ -3,12 +3,13 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from scrubjay.doors.http.guard import Allowance
 from scrubjay.doors.http.sizes import TOO_MANY, is_too_much
 from scrubjay.errors import InvalidInput, Unsupported
 from scrubjay.service import Scrubjay
@@ -39,6 +40,7 @@ async def lines_of(request: Request) -> AsyncIterator[str]:
     # A web page can make a browser send text here unasked, but not this.
     if declared != NDJSON:
         raise InvalidInput(f"the body is not declared as lines of JSON: send Content-Type: {NDJSON}")
+    cast("Allowance", request.state.allowance).stream()
     begun = bytearray()  # A line that has not ended yet, in however many pieces it comes.
     try:
         async for chunk in request.stream():

@@ -2,8 +2,8 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Final, Literal, TypeAlias
 
 from starlette.datastructures import Headers
@@ -18,16 +18,14 @@ READS: Final = 4
 is what they wait for; where it is a model or a store far away, they are: that is what `SCRUBJAY_TURNS` is for."""
 
 AT_ONCE: Final[dict[Kind, int]] = {"read": 1, "write": 8, "heavy": 1, "large": 2}
-"""How many of a kind for each of those. Writers share a transaction. `large` ones have a body that takes memory while
-it comes."""
+"""How many of a kind for each of those. Writers share a transaction. `large` ones have a body that takes memory
+until they are answered."""
 
 UNDER_WAY: Final = 125
 """Requests of one tenant that one process knows of, for each: those that wait for a turn, come slowly, or listen."""
 
-_LARGE: Final = 65_536
+LARGE: Final = 65_536
 """Bytes of a body that is large."""
-
-_STREAMED: Final = "application/x-ndjson"
 
 
 class _Line:
@@ -78,12 +76,23 @@ class Turns:
             if not line.members:
                 del self._lines[tenant, kind]
 
+    @asynccontextmanager
+    async def received(
+        self, tenant: str, headers: Headers, receive: Callable[[], Awaitable[bytes]]
+    ) -> AsyncIterator[bytes]:
+        """Receive a body that is held as a whole. One that is large has a turn until the block ends."""
+        async with AsyncExitStack() as turn:
+            if may_be_large(headers):
+                await turn.enter_async_context(self.taken(tenant, "large"))
+            body = await receive()
+            if len(body) <= LARGE:
+                await turn.aclose()
+            yield body
 
-def is_large(headers: Headers) -> bool:
-    """Whether the body takes memory until it has come. What is read line by line takes none."""
-    if headers.get("content-type", "").startswith(_STREAMED):
-        return False
+
+def may_be_large(headers: Headers) -> bool:
+    """Whether the body may take much memory, as far as can be told before it has come."""
     declared = headers.get("content-length")
     if declared is None:
         return "transfer-encoding" in headers
-    return not declared.isdecimal() or int(declared[:18]) > _LARGE
+    return not declared.isdecimal() or int(declared[:18]) > LARGE

@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, nullcontext
+from functools import partial
 from typing import Final
 
 import uvicorn
@@ -81,13 +82,15 @@ class Measured:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through, or answer it here."""
-        visit, body = visit_of(Request(scope)), await whole(receive)
-        if is_too_much(body):
-            detail = f"the body holds {TOO_MANY}"
-            await problem(kind="ContentTooLarge", status=413, detail=detail, path=scope["path"])(scope, receive, send)
-            return
-        async with visit.turns.taken(visit.key.tenant, "read") if visit.key is not None else nullcontext():
-            await self._app(scope, once_more(body), send)
+        visit = visit_of(Request(scope))
+        async with visit.received(Headers(scope=scope), partial(whole, receive)) as body:
+            if is_too_much(body):
+                detail, path = f"the body holds {TOO_MANY}", scope["path"]
+                await problem(kind="ContentTooLarge", status=413, detail=detail, path=path)(scope, receive, send)
+                return
+            async with visit.turns.taken(visit.key.tenant, "read") if visit.key is not None else nullcontext():
+                # Whoever listens to a stream wants to hear when the other end hangs up.
+                await self._app(scope, once_more(body, then=receive), send)
 
 
 class SameOrigin:
