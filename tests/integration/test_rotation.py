@@ -396,15 +396,17 @@ async def test_a_redis_that_is_away_is_named_and_what_waits_for_it_is_sealed_ane
         await jay.working.set("plan", "meanwhile", session="s")
         done = await jay.encryption.rotate(data_keys=True, rows=True)
         assert (done.left, done.others) == ({}, {"messages and scratch values": 2})
-        [unread] = done.unread
+        unread, noted = done.unread
         assert unread.startswith("messages and scratch values: ")
+        assert noted.startswith(f"sessions are kept in {redis_url}")
         assert not done.is_complete
-        assert len((await jay.encryption.status()).unread) == 1
+        assert (await jay.encryption.status()).unread == done.unread
         with pytest.raises(Conflict, match="messages and scratch values"):
             await jay.encryption.destroy()
     assert seals((tmp_path / "scrubjay.db").read_bytes(), 1) == 0
     async with memory(there) as jay:
         assert [one.content for one in await jay.working.recent(session="s")] == ["before", "meanwhile"]
+        assert (await jay.encryption.destroy(sessions_gone=True)).needed == 1, "nothing was kept at the other address"
         done = await jay.encryption.rotate(rows=True)
         assert (done.is_complete, done.others) == (True, {"messages and scratch values": 1})
         assert (await jay.working.get("plan", session="s")).value == "meanwhile"
@@ -676,6 +678,28 @@ async def test_sessions_in_a_redis_that_is_not_configured_here_keep_the_keys(tmp
     async with memory(without) as jay:
         assert (await jay.encryption.destroy(sessions_gone=True)).keys == 1
         assert (await jay.encryption.rotate(rows=True)).is_complete
+
+
+async def test_sessions_in_another_redis_than_is_configured_here_keep_the_keys(tmp_path, redis_url, monkeypatch):
+    """As in a shell with the settings of another service: what was noted is not forgotten for it."""
+    monkeypatch.setattr(rotation, "UNUSED_FOR", timedelta(0))
+    other = redis_url.rpartition("/")[0] + "/9"
+    for url in (redis_url, other):
+        with redis.Redis.from_url(url) as client:
+            client.flushdb()
+    place = {"home": tmp_path, "records": f"sqlite:///{tmp_path}/scrubjay.db", "working": redis_url}
+    async with memory(place) as jay:
+        await jay.working.append("Said", role="user", session="s")
+    async with memory({**place, "working": other}) as jay:
+        done = await jay.encryption.rotate(data_keys=True, rows=True)
+        assert [f"sessions are kept in {redis_url}" in why for why in done.unread] == [True]
+        with pytest.raises(Conflict, match=f"SCRUBJAY_WORKING is {other} here"):
+            await jay.encryption.destroy()
+    async with memory(place) as jay:
+        with pytest.raises(Conflict, match=f"sessions are kept in {other}"):
+            await jay.encryption.destroy()
+        assert (await jay.encryption.destroy(sessions_gone=True)).needed == 1, "those in the one that is set here count"
+        assert [one.content for one in await jay.working.recent(session="s")] == ["Said"]
 
 
 async def test_who_begins_a_new_tenant_has_other_fingerprints(place):

@@ -40,14 +40,14 @@ class KeptElsewhere:
 class Elsewhere(Protocol):
     """Notes in the record store of what is kept elsewhere: whoever counts must not overlook it."""
 
-    async def kept(self, what: str) -> KeptElsewhere | None:
-        """Return where it was kept last, and since when; None when it was always here."""
+    async def kept(self, what: str) -> list[KeptElsewhere]:
+        """Return where it was kept, and since when, the oldest first; nothing when it was always here."""
 
     async def keep(self, what: str, place: str, *, at: datetime) -> None:
-        """Note that it is kept in this place from now on. Durable."""
+        """Note that it is kept in this place, too. Durable."""
 
-    async def forget(self, what: str) -> None:
-        """Note that nothing of it is kept elsewhere."""
+    async def forget(self, what: str, *, but: str) -> None:
+        """Note that nothing of it is kept elsewhere, but in this place."""
 
 
 class AtRest(Protocol[Item]):

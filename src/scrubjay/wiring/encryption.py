@@ -53,9 +53,13 @@ class Encryption:
             texts=EncryptedTexts(stores.texts, records, self.vault),
             vectors=stores.vectors,
             blobs=EncryptedBlobs(stores.blobs, self.vault),
-            # Who has the Redis looks there; who has none must know that there is one.
+            # Who has the Redis looks there; who has none, or another one, must know that there is one.
             vault=Locksmith(
-                self.vault, resealed, self._places(), elsewhere=None if self.redis is not None else self._elsewhere()
+                self.vault,
+                resealed,
+                self._places(),
+                elsewhere=self._elsewhere(),
+                sessions_in=self.redis.name if self.redis is not None else "",
             ),
             joint=EncryptedJoint(stores.joint, records) if stores.joint is not None else None,
             # Opening what is sealed takes its time, and has threads of its own for that.

@@ -47,12 +47,17 @@ class Locksmith:
         places: Sequence[Place[Any]] = (),
         *,
         elsewhere: Elsewhere | None = None,
+        sessions_in: str = "",
     ) -> None:
-        """Take what lies in these places into account; and what is noted to lie `elsewhere`, where nobody can look."""
+        """Take what lies in these places into account; and what is noted to lie `elsewhere`, where nobody can look.
+
+        `sessions_in` is the one such place that is among these.
+        """
         self._vault = vault
         self._stored = stored
         self._places = tuple(places)
         self._elsewhere = elsewhere
+        self._sessions_in = sessions_in
 
     async def status(self, tenant: str, *, archives: AtRest[Archived] | None = None) -> EncryptionStatus:
         """Say what is encrypted, with which keys, and what needs each of them."""
@@ -150,7 +155,7 @@ class Locksmith:
     async def destroy(self, *, sessions_gone: bool = False, archives: AtRest[Archived] | None = None) -> Destroyed:
         """Delete, of every tenant, the older data keys that nothing needs any more, counted twice."""
         if sessions_gone and self._elsewhere is not None:
-            await self._elsewhere.forget(IN_SESSIONS)
+            await self._elsewhere.forget(IN_SESSIONS, but=self._sessions_in)
         before = self._vault.clock() - UNUSED_FOR
         for keys in await self._keys():
             if _unused(keys, before) - {FINGERPRINTS}:
@@ -183,16 +188,19 @@ class Locksmith:
     async def _counted(self, places: Sequence[Place[Any]], tenant: str | None = None) -> Census:
         """What needs which key, of one tenant or of all, and what could not be looked at."""
         census = await taken(self._vault, self._stored, places, tenant)
-        kept = await self._elsewhere.kept(IN_SESSIONS) if self._elsewhere is not None else None
-        if kept is None:
+        noted = await self._elsewhere.kept(IN_SESSIONS) if self._elsewhere is not None else []
+        others = [kept for kept in noted if kept.place != self._sessions_in]
+        if not others:
             return census
         concerned = [tenant] if tenant is not None else await self._vault.keys.tenants()
         if any([await has_older(self._vault, one) for one in concerned]):
-            census.unread.append(
-                f"sessions are kept in {kept.place} since {kept.at:%Y-%m-%d}, and SCRUBJAY_WORKING is not set here. "
+            here = f"is {self._sessions_in} here" if self._sessions_in else "is not set here"
+            census.unread += [
+                f"sessions are kept in {kept.place} since {kept.at:%Y-%m-%d}, and SCRUBJAY_WORKING {here}. "
                 "Set it as where the service runs; if nothing is kept there any more, run "
                 "`scrubjay keys destroy --sessions-gone`"
-            )
+                for kept in others
+            ]
         return census
 
     def _with(self, archives: AtRest[Archived] | None) -> list[Place[Any]]:

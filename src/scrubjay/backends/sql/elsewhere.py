@@ -19,24 +19,23 @@ class SqlElsewhere:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def kept(self, what: str) -> KeptElsewhere | None:
-        """Return where it was kept last, and since when; None when it was always here."""
-        wanted = select(_COLUMN.place, _COLUMN.at).where(_COLUMN.what == what)
-        row = await self._database.read(lambda connection: connection.execute(wanted).first())
-        return KeptElsewhere(*row) if row is not None else None
+    async def kept(self, what: str) -> list[KeptElsewhere]:
+        """Return where it was kept, and since when, the oldest first; nothing when it was always here."""
+        wanted = select(_COLUMN.place, _COLUMN.at).where(_COLUMN.what == what).order_by(_COLUMN.at, _COLUMN.place)
+        rows = await self._database.read(lambda connection: connection.execute(wanted).fetchall())
+        return [KeptElsewhere(*row) for row in rows]
 
     async def keep(self, what: str, place: str, *, at: datetime) -> None:
-        """Note that it is kept in this place from now on. Durable."""
+        """Note that it is kept in this place, too. Durable."""
 
         def work(connection: Connection) -> None:
             note = insert_into(connection, kept_elsewhere).values(what=what, place=place, at=at)
-            changed = {"place": place, "at": at}
-            connection.execute(note.on_conflict_do_update(index_elements=["what"], set_=changed))
+            connection.execute(note.on_conflict_do_nothing(index_elements=["what", "place"]))
 
-        if (known := await self.kept(what)) is None or known.place != place:
+        if place not in [known.place for known in await self.kept(what)]:
             await self._database.write(work)
 
-    async def forget(self, what: str) -> None:
-        """Note that nothing of it is kept elsewhere."""
-        gone = delete(kept_elsewhere).where(_COLUMN.what == what)
+    async def forget(self, what: str, *, but: str) -> None:
+        """Note that nothing of it is kept elsewhere, but in this place."""
+        gone = delete(kept_elsewhere).where(_COLUMN.what == what, _COLUMN.place != but)
         await self._database.write(lambda connection: connection.execute(gone))

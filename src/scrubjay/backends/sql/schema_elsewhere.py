@@ -5,12 +5,12 @@ from sqlalchemy import Column, Index, String, Table, Text
 from scrubjay.backends.sql.schema import metadata
 from scrubjay.backends.sql.types import Instant
 
-# Where something of this store is kept that is not in it, as whoever kept it there last was configured.
+# Where something of this store is kept that is not in it, as those who kept it there were configured.
 kept_elsewhere = Table(
     "kept_elsewhere",
     metadata,
     Column("what", String(32), primary_key=True),
-    Column("place", Text, nullable=False),
+    Column("place", Text, primary_key=True),
     Column("at", Instant, nullable=False),
 )
 

@@ -12,7 +12,7 @@ CREATE TABLE kept_elsewhere (
     what VARCHAR(32) NOT NULL,
     place TEXT NOT NULL,
     at {instant} NOT NULL,
-    CONSTRAINT pk_kept_elsewhere PRIMARY KEY (what)
+    CONSTRAINT pk_kept_elsewhere PRIMARY KEY (what, place)
 );
 CREATE TABLE shared_leftovers (
     name TEXT NOT NULL,
