@@ -321,7 +321,7 @@ async def test_a_cluster_serves_cache_events_and_the_keys_of_a_tenant(opened, ru
     found = await cache.get(model.identity, texts, question=False)
     assert all((found[text] == row).all() for text, row in zip(texts, rows, strict=True))
     assert all(node.client.dbsize() > 10 for node in cluster.nodes)
-    await cache.remove(model.identity, texts)
+    await cache.remove(cache.names(model.identity, texts))
     assert await cache.get(model.identity, texts, question=False) == {}
 
     buses, heard = [RedisEvents(opened(cluster.url, timeout=2)) for _ in range(2)], [Heard(), Heard()]
