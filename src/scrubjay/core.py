@@ -1,7 +1,7 @@
 """The core verbs, each a few lines over the write path, the read path and the stores. Every memory is made of these."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeAlias, Unpack, cast
 from uuid import UUID
 
@@ -25,20 +25,22 @@ from scrubjay.model import (
     scope_of,
 )
 from scrubjay.model.access import Caller
-from scrubjay.model.checks import check_flag, check_fraction, check_handler, check_several, check_whole, in_utc
+from scrubjay.model.checks import check_flag, check_handler, check_several, check_whole, in_utc
 from scrubjay.model.context import SHAPE_KEY, SHAPE_KIND, ContextShape, Form, Section, shape_from
-from scrubjay.model.memory import STATE_KINDS
+from scrubjay.model.memory import FORGOTTEN
 from scrubjay.model.query import check_listed
 from scrubjay.parts import Parts
-from scrubjay.ports import Handler, Trees
+from scrubjay.ports import Handler, Kept, Trees
 from scrubjay.read.context import context, shape_of
 from scrubjay.read.narrow import Narrow, filter_of, places
 from scrubjay.read.recall import recall
 from scrubjay.write.audit import audited
-from scrubjay.write.forget import FORGOTTEN, forget, meant, purge_scope
+from scrubjay.write.current import held, named, newest
+from scrubjay.write.forget import forget, meant, purge_scope
 from scrubjay.write.forget import purge as purge_everywhere
 from scrubjay.write.lines import Lines
-from scrubjay.write.prepare import Changes, Telling, Tellings, Told, is_said
+from scrubjay.write.prepare import Changes, Telling, Tellings, Told, check_changes, is_said
+from scrubjay.write.reconcile import check_believed
 from scrubjay.write.redact import reason_of
 from scrubjay.write.transfer import export_lines, import_lines
 
@@ -62,14 +64,22 @@ class Core:
     # Writing
 
     async def remember(self, content: str, **told: Unpack[Told]) -> Remembered:
-        """Remember one thing. Saying it again changes nothing; a new value for a key replaces the old one."""
+        """Remember one thing. Saying it again changes nothing; a new value for a key replaces the old one.
+
+        Raises IdTaken when its own id names something else, or what was forgotten or replaced since.
+        """
         scope = self.scoped({}, named=False)
-        return (await self.parts.writer.remember([cast("Telling", {**told, "content": content})], scope))[0]
+        [done] = await self.parts.writer.remember([cast("Telling", {**told, "content": content})], scope)
+        check_believed(done, told.get("id"), self.parts.clock())
+        return done
 
     async def remember_many(
         self, items: Tellings, *, progress: Callable[[int], None] | None = None, **where: Unpack[Where]
     ) -> list[Remembered]:
-        """Remember many things: texts, or dicts with `content` and details. All are checked before any is written."""
+        """Remember many things: texts, or dicts with `content` and details. All are checked before any is written.
+
+        What is told again under its own id, and was forgotten or replaced since, stays so: it is `unchanged`.
+        """
         scope = self.scoped(where, named=False)  # An item may name its own place, and the writer looks at each.
         check_several("items", items)
         return await self.parts.writer.remember(list(items), scope, progress=progress)
@@ -84,33 +94,24 @@ class Core:
         if not given or not given.keys() <= Changes.__annotations__.keys():
             known = ", ".join(sorted(Changes.__annotations__.keys() - set(PLACE_NAMES)))
             raise InvalidInput(f"update got {', '.join(given) or 'nothing'}: give one or more of {known}")
-        old = await self._held(scope, id_of(id, self.tenant))
+        check_changes(given)
+        seen, records = self.caller.seen, self.parts.stores.records
+        old = await held(scope, id, records=records, now=self.parts.clock(), seen=seen)
         given = {name: value for name, value in given.items() if not is_said(old, name, value)}
         if not given:
             return Remembered(memory=old, outcome="unchanged")
         if given.keys() <= {"importance", "expires_at"}:
             return await self._adjusted(old, given)
-        return await self.parts.writer.correct(self.caller.seen or old, cast("Telling", given))
-
-    async def _held(self, scope: Scope, id: UUID) -> Memory:
-        found = await self.parts.stores.records.get(scope, [id])
-        if not found or not scope.holds(found[0].scope):
-            raise NotFound(f"there is no memory {id} in {scope}")
-        if found[0].superseded_at is not None:
-            state = found[0].state(self.parts.clock())
-            raise NotFound(f"memory {id} is {state}: change its newest version, see `history`")
-        return found[0]
+        return await self.parts.writer.correct(seen or old, cast("Telling", given))
 
     async def _adjusted(self, old: Memory, given: Mapping[str, Any]) -> Remembered:
-        importance, expires_at = given.get("importance"), in_utc("expires_at", given.get("expires_at"))
-        if importance is not None:
-            check_fraction("importance", importance)
-        memory = await self.parts.stores.records.adjust(
-            old.scope, old.id, importance=importance, expires_at=expires_at, seen=self.caller.seen
-        )
-        if memory is None:
-            raise NotFound(f"memory {old.id} has just been purged")
-        await (self.parts.index.add([memory]) if expires_at is None else self.parts.index.renew([memory]))
+        changes = cast("Kept", dict(given))
+        if "expires_at" in changes:
+            changes["expires_at"] = in_utc("expires_at", changes["expires_at"])
+        memory = await self.parts.stores.records.adjust(old.scope, old.id, seen=self.caller.seen, **changes)
+        if memory is None or memory.superseded_at is not None:
+            raise NotFound(f"memory {old.id} has just been {'purged' if memory is None else 'closed'}")
+        await (self.parts.index.renew([memory]) if "expires_at" in changes else self.parts.index.add([memory]))
         return Remembered(memory=memory, outcome="unchanged")
 
     async def forget(
@@ -126,37 +127,41 @@ class Core:
         """Forget by id, by key, or everything in the scope. Closed by default; with `purge`, deleted for good.
 
         What was made from a memory goes with it; with everything, its sessions too when it is purged. Raises NotFound
-        when nothing in the scope is meant.
+        when nothing in the scope is meant, or one of the ids is not there, and Conflict when one of them is replaced at
+        the same moment.
         """
         scope = self.scoped(where)
         if [id is not None, key is not None, everything].count(True) != 1:
             raise InvalidInput("say what to forget: an id, a key, or everything, and just one of them")
         check_flag("purge", purge)
         because = reason_of(reason, self.parts.redactor)
-        parts, named = self.parts, self._named(id) if id is not None else None
-        ids = await meant(scope, named, key=key, purging=purge, records=parts.stores.records, now=parts.clock())
-        at, whole = parts.clock(), purge and everything
-        if not ids and not (whole and await parts.working.sessions(scope, now=at, limit=1)):
-            raise NotFound(f"there is nothing to forget in {scope}: {key or id or 'it is empty'}")
+        parts, at, whole = self.parts, self.parts.clock(), purge and everything
         stores, index, events, works = parts.stores, parts.index, parts.events, parts.works
-        seen = self.caller.seen
+        asking = partial(meant, scope, key=key, purging=purge, records=stores.records)
+        seen, naming = self.caller.seen, partial(named, scope, purging=purge, records=stores.records)
+        ids = await (naming(id, seen=seen) if id is not None else asking(now=at))
+        if not ids and not (whole and await parts.working.sessions(scope, now=at, limit=1)):
+            raise NotFound(f"there is nothing to forget in {scope}: {key or 'it is empty'}")
         if purge and seen is not None and seen.superseded_at is None:
             # Closed first, if it is what was seen: who changes it now is refused, and not purged with it unseen.
             await stores.records.close(scope, [seen.id], at=at, because=FORGOTTEN, seen=seen)
-        await audited(parts.access, self.caller, scope, ids, purge=purge, at=at)
-        if whole:
-            return await purge_scope(
-                scope, ids, stores=stores, index=index, events=events, working=parts.working, works=works, at=at
-            )
-        if purge:
-            return await purge_everywhere(scope, ids, stores=stores, index=index, events=events, at=at)
-        return await forget(scope, ids, stores=stores, index=index, events=events, at=at, because=because, seen=seen)
+        noted = partial(audited, parts.access, self.caller, scope, purge=purge, at=at)
+        await noted(ids=ids)
 
-    def _named(self, id: Id | Ids) -> "list[UUID]":
-        if isinstance(id, str | UUID):
-            return [id_of(id, self.tenant)]
-        check_several("id", id)
-        return [id_of(one, self.tenant) for one in id]
+        async def again() -> "Sequence[UUID]":
+            found = await asking(now=parts.clock())
+            if found:
+                await noted(ids=found)
+            return found
+
+        if whole:
+            purging = partial(purge_scope, working=parts.working, works=works, again=again)
+            return await purging(scope, stores=stores, index=index, events=events, at=at)
+        if purge:
+            purging = partial(purge_everywhere, working=parts.working)
+            return await purging(scope, ids, stores=stores, index=index, events=events, at=at)
+        closing = partial(forget, because=because, seen=seen, again=again if id is None else None)
+        return await closing(scope, ids, stores=stores, index=index, events=events, at=at)
 
     # Reading
 
@@ -241,16 +246,16 @@ class Core:
         None stays open. Shaping again replaces what was kept here.
         """
         scope, shape = self.scoped(where), shape_from(budget, sections, as_)
-        await self.remember(str(shape), kind=SHAPE_KIND, key=SHAPE_KEY, data=shape.kept_in(scope), **where)
+        told: Telling = {"content": str(shape), "kind": SHAPE_KIND, "key": SHAPE_KEY, "data": shape.kept_in(scope)}
+        await self.parts.writer.remember([told], scope, own=SHAPE_KIND)
         return await shape_of(scope, stores=self.parts.stores, now=self.parts.clock())
 
     async def get(self, id: Id, **where: Unpack[Where]) -> Memory:
-        """Return one memory, in whatever state it is. Raises NotFound when the scope does not see it."""
-        scope, known = self.scoped(where), id_of(id, self.tenant)
-        found = await self.parts.stores.records.get(scope, [known])
-        if not found:
-            raise NotFound(f"there is no memory {id} in {scope}")
-        return found[0]
+        """Return one memory, in whatever state it is. Raises NotFound when the scope does not see it.
+
+        An id of your own names the newest version of its memory, an id that was made for you names one version.
+        """
+        return await newest(self.scoped(where), id, records=self.parts.stores.records)
 
     async def history(self, id: Id | None = None, *, key: str | None = None, **where: Unpack[Where]) -> Memories:
         """Return every version of a memory, by its id or by its key, oldest first."""
@@ -313,7 +318,9 @@ class Core:
         """Store what `export` gave, exactly; return how many were new and how many were known. Safe to repeat.
 
         What is believed here and was closed there since is closed, too. Raises Conflict for a key that both replaced,
-        before anything is stored; with `mend`, what was told later takes the place of the other.
+        before anything is stored; with `mend`, what was told later takes the place of the other. A caller with bounds
+        may not bring memories of kinds that only verbs write, or made from what it cannot see; and no holder of a key
+        the states of LangGraph's threads.
         """
         return await import_lines(
             lines,
@@ -325,7 +332,7 @@ class Core:
             clock=self.parts.clock,
             progress=progress,
             mend=mend,
-            refused=STATE_KINDS if self.caller.key is not None else (),
+            caller=self.caller,
         )
 
     def subscribe(self, name: str, handler: Handler, **where: Unpack[Where]) -> Callable[[], None]:

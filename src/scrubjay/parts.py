@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -109,6 +110,13 @@ class Parts:
         writer = Writer(stores=stores, index=self.index, redactor=self.redactor, events=self.events, clock=self.clock)
         object.__setattr__(self, "writer", writer)
         object.__setattr__(self, "uses", Uses(stores.records, self.clock))
+
+    def written_by(self, writer: Writer) -> "Parts":
+        """The same parts with another writer."""
+        other = copy(self)
+        # Frozen for everybody else: this copy is not handed out yet.
+        object.__setattr__(other, "writer", writer)
+        return other
 
     @property
     def serving(self) -> AskServing | None:

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from copy import copy
 from dataclasses import replace
 from types import TracebackType
 from typing import Self, Unpack
@@ -281,7 +280,5 @@ class Scrubjay(Core):
         other = Scrubjay.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.caller = replace(caller, bounds=self.caller.bounds.narrowed(caller.bounds))
-        other.parts = copy(self.parts)
-        # The parts are frozen for everybody else: this copy is not handed out yet.
-        object.__setattr__(other.parts, "writer", self.parts.writer.inside(other.caller.bounds))
+        other.parts = self.parts.written_by(self.parts.writer.inside(other.caller.bounds))
         return other

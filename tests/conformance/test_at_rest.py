@@ -9,6 +9,7 @@ import pytest
 from redis_servers import Cluster
 
 from scrubjay.backends.memory.data_keys import MemoryDataKeys
+from scrubjay.backends.memory.elsewhere import MemoryElsewhere
 from scrubjay.backends.redis import at_rest as redis_at_rest
 from scrubjay.backends.redis.at_rest import RedisSessions
 from scrubjay.backends.redis.connection import RedisConnection
@@ -18,6 +19,7 @@ from scrubjay.backends.sql.answers import SqlAnswers
 from scrubjay.backends.sql.at_rest import SqlDetoured, SqlKeptAnswers, SqlSessions, SqlTroubles
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.detours import SqlDetours
+from scrubjay.backends.sql.elsewhere import SqlElsewhere
 from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.sql.working import SqlWorking
 from scrubjay.backends.sql.worklog import SqlWorklog
@@ -26,6 +28,7 @@ from scrubjay.model.access import Answer
 from scrubjay.ports.access import Claim
 from scrubjay.ports.at_rest import KeptAnswer
 from scrubjay.ports.working import Operation
+from scrubjay.testing import ElsewhereSuite
 from scrubjay.testing.values import HOUR, NOW
 from scrubjay.testing.working import HERE, LIMITS, a_message, a_value
 
@@ -49,6 +52,18 @@ async def database(request, tmp_path):
     await migrate(opened)
     yield opened
     await opened.shut()
+
+
+class TestElsewhereInMemory(ElsewhereSuite):
+    @pytest.fixture
+    def elsewhere(self):
+        return MemoryElsewhere()
+
+
+class TestElsewhereInSql(ElsewhereSuite):
+    @pytest.fixture
+    def elsewhere(self, database):
+        return SqlElsewhere(database)
 
 
 class SessionsContract:

@@ -16,7 +16,7 @@ async def test_the_reference_agrees_with_itself(seed):
 
 
 class Unmoved(MemoryStore):
-    async def touch(self, scope, ids, *, at):
+    async def touch(self, uses, *, at):
         pass
 
 
@@ -41,8 +41,8 @@ class Crowded(MemoryStore):
 
 
 class Sticky(MemoryStore):
-    async def purge(self, scope, ids):
-        return [memory.id for memory in self._held(scope, ids)]
+    async def purge(self, scope, ids, **how):
+        return self._held(scope, ids)
 
 
 @pytest.mark.parametrize("faulty", [Unmoved, Indiscreet, Timeless, Overlooking, Crowded, Sticky])

@@ -9,6 +9,7 @@ from scrubjay.backends.sql.blobs import SqlBlobs
 from scrubjay.backends.sql.carry import SqlPortable
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.detours import SqlDetours
+from scrubjay.backends.sql.elsewhere import SqlElsewhere
 from scrubjay.backends.sql.generations import SqlGenerations
 from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.sql.records import SqlRecords
@@ -40,6 +41,7 @@ class SqlStore(SqlRecords, SqlGenerations, SqlPortable):
         self.upkeep = SqlUpkeep(database)
         self.api_keys = SqlKeys(database)
         self.audit = SqlAudit(database)
+        self.elsewhere = SqlElsewhere(database)
 
 
 async def opened(url, made):

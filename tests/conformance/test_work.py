@@ -1,5 +1,8 @@
 """Leases, the log of work and upkeep against their contracts: the reference, SQLite and PostgreSQL."""
 
+import asyncio
+from datetime import timedelta
+
 import pytest
 
 from scrubjay.backends.memory.leases import MemoryLeases, MemoryWorklog
@@ -12,7 +15,9 @@ from scrubjay.backends.sql.records import SqlRecords
 from scrubjay.backends.sql.texts import SqlTexts
 from scrubjay.backends.sql.upkeep import SqlUpkeep
 from scrubjay.backends.sql.worklog import SqlWorklog
-from scrubjay.testing import LeasesSuite, UpkeepSuite, WorklogSuite
+from scrubjay.jobs.leasing import TTL
+from scrubjay.ports.leases import LONGEST
+from scrubjay.testing import LeasesSuite, Ticking, UpkeepSuite, WorklogSuite
 
 
 @pytest.fixture(scope="module")
@@ -40,22 +45,78 @@ async def postgres(own_postgres):
     await database.shut()
 
 
-class TestMemoryLeases(LeasesSuite):
+class OnAClockSetBack:
+    """Leases by a clock that is set back while somebody has one. Give it a fixture `timed`, which goes by `clock`."""
+
+    @pytest.fixture
+    def clock(self):
+        return Ticking()
+
+    async def test_who_died_before_the_clock_was_set_back_does_not_have_it_for_longer(self, timed, clock):
+        assert await timed.take("drain", "dead", ttl=TTL) is not None
+        clock.advance(-timedelta(hours=1))
+        assert await timed.held() == []
+        assert (await timed.take("drain", "alive", ttl=TTL)).worker == "alive"
+        assert [one.worker for one in await timed.held()] == ["alive"]
+
+    async def test_one_who_lives_keeps_it_when_the_clock_is_set_back_a_little(self, timed, clock):
+        lease = await timed.take("drain", "alive", ttl=TTL)
+        clock.advance(-timedelta(seconds=5))
+        assert await timed.take("drain", "other", ttl=TTL) is None
+        assert await timed.renew(lease, ttl=TTL) is not None
+
+    async def test_one_who_lives_has_it_again_by_renewing_it(self, timed, clock):
+        lease = await timed.take("drain", "alive", ttl=TTL)
+        clock.advance(-timedelta(hours=1))
+        assert await timed.renew(lease, ttl=TTL) is not None
+        assert await timed.take("drain", "other", ttl=TTL) is None
+
+
+class TestMemoryLeases(LeasesSuite, OnAClockSetBack):
     @pytest.fixture
     def leases(self):
         return MemoryLeases()
 
+    @pytest.fixture
+    def timed(self, clock):
+        return MemoryLeases(clock)
 
-class TestSqliteLeases(LeasesSuite):
+
+class InSql(LeasesSuite, OnAClockSetBack):
+    @pytest.fixture
+    def timed(self, leases, clock, monkeypatch):
+        monkeypatch.setattr("scrubjay.backends.sql.leases._now", lambda _: clock())
+        return leases
+
+
+class TestSqliteLeases(InSql):
     @pytest.fixture
     def leases(self, sqlite):
         return SqlLeases(sqlite)
 
 
-class TestPostgresLeases(LeasesSuite):
+class TestPostgresLeases(InSql):
     @pytest.fixture
     def leases(self, postgres):
         return SqlLeases(postgres)
+
+    async def test_a_lease_given_while_another_asks_for_the_time_is_not_from_before_the_clock_was_set_back(
+        self, leases, clock, monkeypatch
+    ):
+        loop, asked = asyncio.get_running_loop(), []
+
+        def now(_):
+            told = clock()
+            if not asked:
+                asked.append(told)
+                clock.advance(timedelta(seconds=1))
+                first = leases.take("drain", "first", ttl=LONGEST)
+                assert asyncio.run_coroutine_threadsafe(first, loop).result(30) is not None
+            return told
+
+        monkeypatch.setattr("scrubjay.backends.sql.leases._now", now)
+        assert await leases.take("drain", "second", ttl=LONGEST) is None
+        assert [one.worker for one in await leases.held()] == ["first"]
 
 
 class TestMemoryWorklog(WorklogSuite):

@@ -116,6 +116,12 @@ class Twins(Sessions):
         ids = [message.id for message in self.do("take", scope, limit=limit)]
         self.do("drained", scope, [*([new_id()] if strange else []), *ids], now=self.now)
 
+    @rule(user=USERS, session=SESSIONS, which=st.sets(st.integers(0, 5), max_size=3))
+    def discard(self, user, session, which):
+        scope = self.scope(user, session)
+        ids = [message.id for place, message in enumerate(self.do("take", scope, limit=6)) if place in which]
+        self.do("discard", scope, [*ids, new_id()], now=self.now)
+
     @rule()
     def look_for_what_waits(self):
         options = {"now": self.now, "soon": HOUR / 2, "limit": 100}

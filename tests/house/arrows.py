@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-INNER = ("elapsed", "errors", "lazily", "logs", "model", "ports")
+INNER = ("elapsed", "errors", "files", "lazily", "logs", "model", "ports")
 CORE = (*INNER, "write", "read", "core", "access", "memories", "jobs", "service")
 
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "elapsed": (),
     "errors": (),
+    "files": ("errors",),
     "lazily": (),
     "logs": (),
     "model": ("errors",),
@@ -29,7 +30,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "backends": INNER,
     "models": INNER,
     "wiring": (*CORE, "settings", "sync", "backends", "models"),
-    "doors": ("errors", "logs", "model", "service", "sync", "client", "settings", "wiring"),
+    "doors": ("errors", "files", "logs", "model", "service", "sync", "client", "settings", "wiring"),
     "adapters": ("errors", "logs", "model", "memories", "service", "sync"),
     "testing": (*INNER, "write", "read", "core", "memories"),
 }

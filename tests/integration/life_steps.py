@@ -113,7 +113,7 @@ class Step:
             case "release":
                 return await jay.parts.stores.blobs.release(Scope(tenant=self.tenant), told["owners"])
             case "use":
-                return await jay.parts.stores.records.touch(Scope(tenant=self.tenant), [told["id"]], at=self.now)
+                return await jay.parts.stores.records.touch({Scope(tenant=self.tenant): [told["id"]]}, at=self.now)
             case verb:
                 await getattr(jay, verb)(**told)
                 return None

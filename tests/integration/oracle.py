@@ -70,9 +70,9 @@ class Truth:
             return [other for other in some if self.order[other.id] < place]
         return [other for other in reversed(some) if self.order[other.id] > place]
 
-    def matched(self, terms, filter, now, *, within_tenant=True):
+    def matched(self, terms, filter, now):
         """Every memory with a term that the filter admits, with its BM25, best first."""
-        counted = [one for one in self.told if not within_tenant or one.scope.tenant == filter.scope.tenant]
+        counted = [one for one in self.told if one.scope.tenant == filter.scope.tenant]
         lengths = {one.id: len(self.words[one.id]) + 1 + sum(map(bool, one.scope.names())) for one in counted}
         usual = sum(lengths.values()) / max(1, len(lengths))
         often = {one.id: Counter(self.words[one.id]) for one in counted}
@@ -155,13 +155,12 @@ class TrueTexts(SqlTexts):
     def __init__(self, database):
         super().__init__(database)
         self.truth = None
-        self.within_tenant = True
 
     def _furnish(self):
         """Nothing is held."""
 
     def _found(self, connection, terms, filter, now, limit):
-        return self.truth.matched(terms, filter, now, within_tenant=self.within_tenant)[:limit]
+        return self.truth.matched(terms, filter, now)[:limit]
 
 
 class TrueVectors:

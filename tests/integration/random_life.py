@@ -369,8 +369,7 @@ class Life(Turns):
         found = await texts._database.read(
             lambda file: texts_sqlite.match(file, terms, where, now, limit, texts_sqlite.Counted())
         )
-        # How rare a word is, the index on disk counts among all tenants.
-        fault = difference(found, self.truth.matched(terms, where, now, within_tenant=False), limit)
+        fault = difference(found, self.truth.matched(terms, where, now), limit)
         assert not fault, f"{asked}, on disk: {fault}"
         found = await texts._database.read(partial(self._weighed, terms=terms, where=where, now=now, limit=limit))
         every = {match.id for match in self.truth.matched(terms, where, now)}

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from scrubjay.model import Scope
 from scrubjay.model.work import Policy
-from scrubjay.testing import Ticking
+from scrubjay.testing import Ticking, a_memory
 from scrubjay.testing.agents.driving import HOME, a_cycle, an_agent, told_of
+from scrubjay.testing.values import export_of
 
 YEARS = timedelta(days=2_000)
 
@@ -54,7 +56,8 @@ async def test_a_step_that_others_take_while_one_resumes_is_seen_whole_or_not_at
 async def test_what_only_says_where_an_agent_is_has_no_vectors(jay):
     await an_agent(jay)
     await a_cycle(jay, 1)
-    await jay.remember("A snapshot of the harbour", kind="snapshot", **HOME)
+    harbour = a_memory("A snapshot of the harbour", kind="snapshot", scope=Scope(**HOME))
+    await jay.import_lines(export_of(harbour))
     rows = await jay.list(limit=100, history=True, **HOME)
     vectors = jay.parts.stores.vectors
     kinds = {one.kind for one in rows if not await vectors.missing(1, [one.id])}

@@ -1,10 +1,11 @@
 """Clocks that differ: what a machine whose clock is ahead tells or closes is so for everybody at once."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
-AHEAD = timedelta(minutes=5)
+MINUTE = timedelta(minutes=1)
+AHEAD = 5 * MINUTE
 
 
 @pytest.fixture
@@ -35,3 +36,63 @@ async def test_what_it_replaced_is_gone(behind):
 async def test_what_we_knew_at_a_moment_still_goes_by_the_clocks(behind, clock):
     [then] = await behind.list(as_of=clock.now)
     assert then.content == "The shop sells tea"
+
+
+async def test_what_is_told_after_it_is_so_at_once_and_stays(behind, clock):
+    await behind.remember("The shop sells cocoa", key="shop")
+    for wait in (timedelta(0), AHEAD, AHEAD):
+        clock.advance(wait)
+        assert [one.content for one in await behind.list(key="shop")] == ["The shop sells cocoa"]
+        assert (await behind.recall("shop"))[0].memory.content == "The shop sells cocoa"
+    assert await behind.check() == []
+
+
+@pytest.mark.parametrize("told", ["expires_at", "valid_to", "both"])
+async def test_what_is_told_after_it_for_a_short_time_is_so_for_that_time(behind, clock, told):
+    ends = ("valid_to", "expires_at") if told == "both" else (told,)
+    await behind.remember("The shop sells milk", key="shop", **dict.fromkeys(ends, clock.now + MINUTE))
+    for wait in (timedelta(0), MINUTE / 2):
+        clock.advance(wait)
+        assert [one.content for one in await behind.list(key="shop")] == ["The shop sells milk"]
+    clock.advance(AHEAD + MINUTE)
+    # What it took the place of is so again, if only its own time is over.
+    now = ["The shop sells coffee"] if "valid_to" in ends else []
+    assert [one.content for one in await behind.list(key="shop")] == now
+    assert await behind.check() == []
+
+
+async def test_what_is_corrected_for_a_short_time_is_so_for_that_time(behind, clock):
+    [bread] = [one for one in await behind.list() if one.key is None]
+    await behind.update(bread.id, content="The bakery sells white bread", expires_at=clock.now + MINUTE)
+    assert [one.content for one in await behind.list() if one.key is None] == ["The bakery sells white bread"]
+    clock.advance(AHEAD + 2 * MINUTE)
+    assert [one.content for one in await behind.list() if one.content.endswith("bread")] == []
+
+
+async def test_whoever_told_last_at_the_end_of_time_can_be_told_anything(behind, clock):
+    there = clock.now
+    clock.now = datetime.max.replace(tzinfo=UTC)
+    await behind.remember("The shop sells time", key="shop")
+    clock.now = there
+    for content in ("The shop sells milk", "The shop sells rum"):
+        assert (await behind.remember(content, key="shop")).outcome == "superseded"
+        assert [one.content for one in await behind.list(key="shop")] == [content]
+    assert (await behind.remember("The shop sells gin", key="shop", expires_at=there + MINUTE)).replaced
+
+
+async def test_what_it_told_can_be_corrected(behind):
+    [bread] = [one for one in await behind.list() if one.key is None]
+    await behind.update(bread.id, content="The bakery sells white bread")
+    for mode in ("hybrid", "words", "meaning"):
+        found = await behind.recall("the bakery sells bread", mode=mode)
+        assert found[0].memory.content == "The bakery sells white bread"
+
+
+async def test_what_it_told_can_be_deleted_and_restored(setup, clock):
+    jay = await setup.open()
+    clock.advance(AHEAD)
+    stored = await jay.facts.store_project_fact("atlas", "db", "PostgreSQL 18")
+    clock.advance(-AHEAD)
+    await jay.facts.delete(stored.id, project="atlas")
+    await jay.facts.restore(stored.id, project="atlas")
+    assert (await jay.facts.get_by_key("fact:db", project="atlas")).content == "PostgreSQL 18"

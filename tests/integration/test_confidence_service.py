@@ -1,5 +1,7 @@
 """The confidence of an answer, from a whole memory on every set-up: what it rests on, and when it is not known."""
 
+from datetime import timedelta
+
 import pytest
 
 from scrubjay.errors import EmbedderUnavailable
@@ -52,6 +54,16 @@ async def test_it_does_not_depend_on_how_many_are_wanted(jay):
     assert (len(cut), cut.confidence) == (0, asked.confidence)
 
 
+async def test_the_reason_tells_the_number_that_a_bound_compares_with(jay):
+    asked = "deploys on zebras"
+    best = (await jay.recall(asked, user="anna"))[0]
+    assert f"close in meaning ({best.similarity:.2f})" in best.why
+    told = next(one for one in (await jay.context(asked, user="anna")).items if one.memory.id == best.memory.id)
+    assert told.why == best.why
+    kept = await jay.recall(asked, user="anna", least_similarity=best.similarity)
+    assert best.memory.id in {hit.memory.id for hit in kept}
+
+
 async def test_the_closest_of_few_need_not_be_as_close(jay):
     await jay.remember("Deploys happen on Friday", user="bob")
     await jay.remember_many([f"Shelf {place} has {place} tins" for place in range(30)], user="anna")
@@ -76,3 +88,13 @@ async def test_it_is_not_known_of_a_model_that_nobody_calibrated(setup):
     [hit] = hits = await jay.recall("deploys happen on friday")
     assert hit.similarity > 0.9
     assert hits.confidence is None
+
+
+async def test_what_happened_then_is_about_a_question_for_that_time_alone(jay):
+    now = jay.parts.clock()
+    await jay.remember("The boiler broke", user="anna", kind="event", valid_from=now - timedelta(days=1))
+    asked = await jay.recall("zebras yesterday", user="anna")
+    assert asked.confidence < 0.5
+    told = await jay.recall("what happened yesterday?", user="anna")
+    assert (told[0].memory.content, told.confidence) == ("The boiler broke", 1.0)
+    assert (await jay.recall("what happened in May 1999?", user="anna")).confidence < 0.5

@@ -1,13 +1,18 @@
 """Contexts put together from every memory, on the reference, on SQLite and on PostgreSQL."""
 
 import json
+import threading
 
 import pytest
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model import Trust
+from scrubjay.model import Scope, Trust
 from scrubjay.model.context import ContextShape
-from scrubjay.read.context import MOST_READ
+from scrubjay.read import context as contexts
+from scrubjay.read.assemble import assemble
+from scrubjay.read.context import LETTERS, MOST_READ
+from scrubjay.testing import a_memory
+from scrubjay.testing.values import export_of
 
 TALK = {"user": "ada", "project": "shop", "session": "s-1"}
 HERE = {"user": "ada", "project": "shop"}
@@ -179,7 +184,8 @@ async def test_the_narrowest_scope_decides_each_part_of_a_shape(jay):
 
 
 async def test_a_stranger_shapes_nothing(jay):
-    await jay.remember("x", kind="context_shape", key="context:shape", data={"budget": 7}, trust=Trust.FOREIGN)
+    foreign = {"data": {"budget": 7}, "trust": Trust.FOREIGN, "scope": Scope()}
+    await jay.import_lines(export_of(a_memory("x", kind="context_shape", key="context:shape", **foreign)))
     assert (await jay.context("x")).budget == 1_000
     for wrong in ({"budget": 0}, {"sections": []}, {"sections": ["moods"]}, {"as_": "pdf"}):
         with pytest.raises(InvalidInput, match=next(iter(wrong))):
@@ -187,7 +193,8 @@ async def test_a_stranger_shapes_nothing(jay):
 
 
 async def test_what_is_no_advice_is_not_offered(jay):
-    await jay.remember("Moved the shop to PostgreSQL, badly", kind="rejected_completion", project="shop")
+    badly = a_memory("Moved the shop to PostgreSQL, badly", kind="rejected_completion", scope=Scope(project="shop"))
+    await jay.import_lines(export_of(badly))
     await jay.facts.store("The shop uses PostgreSQL 16", key="fact:db", project="shop")
     await jay.tasks.store_execution("SHOP-1", "Moved the shop to PostgreSQL", True, project="shop")
     [task] = await jay.tasks.search_similar("shop PostgreSQL", project="shop", similarity_threshold=0.0)
@@ -203,3 +210,18 @@ async def test_records_alone_when_working_memory_is_not_to_be_read(setup):
     await jay.working.append("held", **TALK)
     jay.parts = replace(jay.parts, working_source="records", is_open=jay.parts.is_open)
     assert (await jay.context("held", **TALK)).text == ""
+
+
+@pytest.mark.parametrize("letters", [10, LETTERS])
+async def test_long_memories_are_counted_beside_the_loop(jay, letters, monkeypatch):
+    await jay.remember(f"The refund form {'x ' * letters}", kind="rule")
+    counted = []
+
+    def assembling(**offered):
+        counted.append(threading.current_thread() is not threading.main_thread())
+        return assemble(**offered)
+
+    monkeypatch.setattr(contexts, "assemble", assembling)
+    context = await jay.context("fix the refund form", budget=100)
+    assert counted == [letters == LETTERS]
+    assert context.tokens <= 100

@@ -105,6 +105,67 @@ async def test_who_prunes_late_leaves_as_much_as_a_place_may_hold(new_setup, lea
     assert await late.count() == 20
 
 
+async def test_what_is_extended_while_it_is_closed_as_expired_is_kept(setup, clock, monkeypatch):
+    worker, user = await setup.open(), await setup.open()
+    kept, gone = await user.remember_many(
+        [{"content": one, "expires_at": clock.now + timedelta(hours=1)} for one in ("the door code", "the old code")]
+    )
+    clock.advance(timedelta(hours=2))
+    later = clock.now + timedelta(days=365)
+
+    async def extended(_found):
+        await user.update(kept.id, expires_at=later)
+
+    interrupted(worker, "expired", extended, monkeypatch)
+    assert (await worker.consolidate(steps="expire"))["expire"].done == 1
+    assert [(one.id, one.expires_at) for one in await user.list()] == [(kept.id, later)]
+    assert (await user.get(gone.id)).closed_because == "expired"
+
+
+@pytest.mark.parametrize("rule", [{"prune_after": timedelta(days=1)}, {"most_memories": 1}])
+async def test_what_is_pinned_while_it_is_pruned_is_kept(setup, clock, monkeypatch, rule):
+    setup.policy = Policy(**rule)
+    worker, user = await setup.open(), await setup.open()
+    kept, gone, _ = await user.remember_many(
+        [{"content": f"note {place}", "importance": place / 100} for place in (1, 2, 90)]
+    )
+    clock.advance(timedelta(days=2))
+
+    async def pinned(found):
+        if any(one.id == kept.id for one in found):
+            await user.update(kept.id, importance=1.0)
+
+    if "prune_after" in rule:
+        interrupted(worker, "idle", pinned, monkeypatch)
+    else:
+        records = worker.parts.stores.records
+        scan = records.scan
+
+        async def scanned(*args, **options):
+            async for batch in scan(*args, **options):
+                await pinned(batch)
+                yield batch
+
+        monkeypatch.setattr(records, "scan", scanned)
+    await worker.consolidate(steps="prune")
+    stands, went = await user.get(kept.id), await user.get(gone.id)
+    assert (stands.importance, stands.superseded_at) == (1.0, None)
+    assert went.closed_because.startswith("pruned")
+
+
+def interrupted(worker, question, meanwhile, monkeypatch):
+    """Let something happen between what this worker reads and what it does about it."""
+    upkeep = worker.parts.works.upkeep
+    ask = getattr(upkeep, question)
+
+    async def asked(**options):
+        found = await ask(**options)
+        await meanwhile(found)
+        return found
+
+    monkeypatch.setattr(upkeep, question, asked)
+
+
 async def test_who_drains_late_brings_nothing_back_that_was_purged(new_setup, monkeypatch):
     setup = new_setup("sqlite")
     late = await setup.open()

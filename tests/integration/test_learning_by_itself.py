@@ -57,6 +57,22 @@ async def test_what_is_learned_by_itself_stays_with_its_user_and_tenant(quick_lo
         assert await other.patterns.search_patterns(project="shop") == []
 
 
+async def test_what_is_learned_by_itself_from_an_agent_is_not_shown_to_another(tmp_path):
+    async with opened(tmp_path, background=False) as jay:
+        learning = Learning(jay.parts)
+        learning.start()
+        one, other = jay.narrowed(agents=["one"]), jay.narrowed(agents=["other"])
+        await one.tasks.store_many(deployments()[:30], session="a", user="anna")
+        await one.tasks.store_many(deployments()[30:], session="b", user="anna")
+        await eventually(lambda: learning.is_due)
+        assert await learning.run() == 2
+        await jay.consolidate(steps=["learn"])
+        found = await one.patterns.search_patterns(user="anna")
+        assert {(pattern.scope.agent, pattern.scope.session) for pattern in found} == {("one", None)}
+        assert await other.patterns.search_patterns(user="anna") == []
+        assert await other.patterns.search_patterns() == []
+
+
 async def test_one_at_a_time_is_enough(quick_looks, tmp_path):
     async with opened(tmp_path) as jay:
         for one in deployments(40):
@@ -115,3 +131,41 @@ async def test_other_memories_are_not_learned_from(tmp_path):
         await jay.remember_many(["one", "two"])
         await asyncio.sleep(0.05)
         assert await learning.run() == 0
+
+
+async def test_a_pattern_that_was_changed_by_hand_is_learned_anew(tmp_path):
+    async with opened(tmp_path, background=False) as jay:
+        await jay.tasks.store_many(deployments(), user="bob")
+        await jay.patterns.learn(user="bob")
+        learned = await jay.list(kinds=["pattern"], user="bob")
+        assert learned
+        for memory in learned:
+            data = {name: value for name, value in memory.data.items() if name != "learned"}
+            await jay.update(memory.id, data=data, user="bob")
+    async with opened(tmp_path, background=False) as jay:
+        await jay.patterns.learn(user="bob")
+        anew = await jay.list(kinds=["pattern"], user="bob")
+        assert {one.key for one in anew} == {one.key for one in learned}
+        assert all("learned" in one.data for one in anew)
+
+
+async def test_a_place_that_fails_keeps_no_other_waiting(tmp_path, monkeypatch):
+    async with opened(tmp_path, background=False) as jay:
+        learning, places, learn = Learning(jay.parts), [], Learning._learned
+
+        async def fails_for_anna(self, place, quick, sight):
+            places.append(place.user)
+            if place.user == "anna":
+                raise KeyError("learned")
+            return await learn(self, place, quick, sight)
+
+        monkeypatch.setattr(Learning, "_learned", fails_for_anna)
+        learning.start()
+        for user in ("anna", "bob", "zoe"):
+            await jay.tasks.store_many(deployments(), user=user)
+        await eventually(lambda: len(learning._waiting) == 3)
+        for _ in range(2):
+            with pytest.raises(KeyError):
+                await learning.run()
+        assert places == ["anna", "bob", "zoe", "anna"]
+        assert learning.is_due

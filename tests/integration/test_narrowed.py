@@ -13,8 +13,11 @@ from every_verb import verbs_of
 from test_isolation import MARK, Owned, answer_of, calls_of, lines_with, texts_in
 
 from scrubjay.errors import Forbidden, InvalidInput, NotFound
+from scrubjay.model import Scope
 from scrubjay.model.access import Bounds, Caller, bounds_of
 from scrubjay.model.citations import hash_of
+from scrubjay.testing import a_memory
+from scrubjay.testing.values import export_of
 
 BOUND = {
     "to another user": {"users": ["bob"]},
@@ -162,7 +165,8 @@ async def test_the_holder_of_a_key_learns_nothing_of_the_disk(new_setup, tmp_pat
     secret.mkdir()
     (secret / "hostname").write_text("raven\n")
     caller = jay.for_caller(Caller(key="sj1"))
-    await caller.remember("repository", kind="repository", key="repository", data={"root": str(secret)}, project="trap")
+    trap = {"kind": "repository", "key": "repository", "data": {"root": str(secret)}, "scope": Scope(project="trap")}
+    await caller.import_lines(export_of(a_memory("repository", **trap)))
     cite = {"path": "hostname", "start": 1, "stop": 1, "hash": hash_of("raven")}
     guess = await caller.remember("It is called raven", data={"cites": [cite]}, project="trap")
     stored = await caller.workspace.store_completion(

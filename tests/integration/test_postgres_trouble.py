@@ -133,7 +133,7 @@ async def test_two_who_count_uses_of_the_same_memories_do_not_block_each_other(d
     counting = []
     # One named twice is counted apart from one named once: the first of the two gets hold of its row, the other waits.
     for ids in ([first.id, second.id, second.id], [first.id, first.id, second.id]):
-        counting.append(asyncio.ensure_future(records.touch(a_scope(), ids, at=NOW)))
+        counting.append(asyncio.ensure_future(records.touch({a_scope(): ids}, at=NOW)))
         await waiting(other, len(counting))
     await other.rollback()
     await asyncio.gather(*counting)

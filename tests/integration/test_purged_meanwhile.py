@@ -99,7 +99,7 @@ class Stopping:
     def __init__(self, purge):
         self._purge = purge
 
-    async def __call__(self, scope, ids):
+    async def __call__(self, scope, ids, **how):
         if self._purge is None:
             raise AssertionError
         purge, self._purge = self._purge, None
@@ -129,9 +129,9 @@ class Meanwhile:
         self._purge = purge
         self._happens = happens
 
-    async def __call__(self, scope, ids):
+    async def __call__(self, scope, ids, **how):
         await self._happens()
-        return await self._purge(scope, ids)
+        return await self._purge(scope, ids, **how)
 
 
 @pytest.mark.parametrize("times", [1, 2])

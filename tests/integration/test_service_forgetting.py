@@ -23,6 +23,27 @@ async def test_what_is_forgotten_no_longer_answers_but_can_be_asked_about(jay, c
     assert (await jay.remember("Prefers tabs", user="anna", key="indent")).outcome == "stored"
 
 
+async def test_of_several_ids_all_are_there_or_none_is_forgotten(jay):
+    await jay.remember("Lunch at noon", id="lunch")
+    for purge in (False, True):
+        with pytest.raises(NotFound, match=r"nothing to forget in .*: nope, never"):
+            await jay.forget(["lunch", "nope", "never"], purge=purge)
+    assert await jay.count() == 1
+    tea = await jay.remember("Tea at four")
+    assert len((await jay.forget(["lunch", tea.id])).ids) == 2
+    assert await jay.count() == 0
+
+
+async def test_an_own_id_names_the_newest_version_to_forget(jay):
+    await jay.remember("First", id="own")
+    newest = await jay.update("own", content="Second")
+    assert (await jay.forget("own")).ids == (newest.id,)
+    assert await jay.count() == 0
+    with pytest.raises(NotFound, match="own"):
+        await jay.forget("own")
+    assert len((await jay.forget("own", purge=True)).derived) == 1
+
+
 async def test_by_key_everything_of_that_key_in_the_scope_goes(jay):
     await jay.remember("tabs", key="indent", user="anna")
     await jay.remember("spaces", key="indent", user="anna", project="p")

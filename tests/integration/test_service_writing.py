@@ -1,6 +1,8 @@
 """Remember and update, on every set-up: what is stored, what is known already, and what is refused whole."""
 
 import asyncio
+import gc
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta, timezone
 from uuid import uuid4
 
@@ -9,6 +11,8 @@ import pytest
 from scrubjay.errors import Closed, Conflict, IdTaken, InvalidInput, NotFound
 from scrubjay.model import Scope, Trust
 from scrubjay.testing import NOW
+from scrubjay.write import remember
+from scrubjay.write.garbage import garbage_later
 
 HOUR = timedelta(hours=1)
 
@@ -51,6 +55,90 @@ async def test_saying_it_again_changes_nothing(jay, clock):
     assert await jay.count() == 1
 
 
+async def test_what_was_forgotten_is_not_said_to_be_known_under_its_own_id(jay, clock):
+    await jay.remember("Lunch at noon", id="lunch")
+    await jay.forget("lunch")
+    clock.advance()
+    with pytest.raises(IdTaken, match=r"id lunch names what was told before, and is forgotten since .* another id"):
+        await jay.remember("Lunch at noon", id="lunch")
+    # Of many, such as an import that is repeated, it stays forgotten.
+    again, other = await jay.remember_many([{"content": "Lunch at noon", "id": "lunch"}, "Tea at four"])
+    assert (again.outcome, again.memory.superseded_at) == ("unchanged", NOW)
+    assert other.outcome == "stored"
+    assert (await jay.remember("Lunch at noon")).outcome == "stored"
+
+
+async def test_what_another_value_replaced_is_not_said_to_be_known_under_its_own_id(jay):
+    await jay.remember("Port is 80", key="port", id="p80")
+    await jay.remember("Port is 81", key="port")
+    with pytest.raises(IdTaken, match=r"id p80 .* superseded"):
+        await jay.remember("Port is 80", key="port", id="p80")
+    [current] = await jay.list(key="port")
+    assert current.content == "Port is 81"
+
+
+@pytest.mark.parametrize("longer", [None, 2 * HOUR])
+async def test_what_expired_is_kept_anew_when_it_is_told_again_under_its_own_id(jay, clock, longer):
+    await jay.remember("Deploy freeze is on", id="freeze", expires_at=NOW + HOUR / 2)
+    clock.advance(HOUR)
+    assert list(await jay.recall("deploy freeze")) == []
+    until = NOW + longer if longer else None
+    again = await jay.remember("Deploy freeze is on", id="freeze", expires_at=until)
+    assert (again.outcome, again.memory.expires_at) == ("stored", until)
+    [hit] = await jay.recall("deploy freeze")
+    assert (hit.memory.id, hit.memory.expires_at) == (again.id, until)
+    assert await jay.count() == 1
+
+
+@pytest.mark.parametrize("told", [{}, {"key": "freeze"}, {"kind": "event"}, {"session": "s"}])
+@pytest.mark.parametrize("many", [False, True])
+async def test_what_expired_is_kept_anew_however_far_the_worker_is(jay, clock, told, many):
+    telling = {"content": "Deploy freeze is on", "id": "freeze", "user": "anna", **told}
+    first = await jay.remember(**telling, expires_at=NOW + HOUR / 2)
+    for hours in (1, 2):  # It may expire as often as it is told.
+        clock.advance(HOUR)
+        await jay.consolidate(steps=["expire"])
+        assert (await jay.get("freeze")).closed_because == "expired"
+        until = NOW + hours * HOUR + HOUR / 2
+        if many:
+            [again] = await jay.remember_many([{**telling, "expires_at": until}])
+        else:
+            again = await jay.remember(**telling, expires_at=until)
+        assert (again.outcome, again.id, again.memory.expires_at) == ("stored", first.id, until)
+        assert (again.memory.superseded_at, again.memory.closed_because) == (None, None)
+        for mode in ("words", "meaning"):
+            [hit] = await jay.recall("deploy freeze", mode=mode, user="anna")
+            assert (hit.memory.id, hit.memory.expires_at) == (first.id, until)
+    assert await jay.count(user="anna") == len(await jay.history("freeze")) == 1
+    assert await jay.check() == []
+
+
+async def test_what_expired_is_not_kept_anew_beside_what_took_its_place(jay, clock):
+    await jay.remember("Port is 80", key="port", id="p80", expires_at=NOW + HOUR / 2)
+    await jay.remember("Lunch at noon", id="lunch", expires_at=NOW + HOUR / 2)
+    clock.advance(HOUR)
+    await jay.consolidate(steps=["expire"])
+    await jay.remember("Port is 81", key="port")
+    await jay.remember("Lunch at noon")
+    for telling in ({"content": "Port is 80", "key": "port", "id": "p80"}, {"content": "Lunch at noon", "id": "lunch"}):
+        with pytest.raises(IdTaken, match="expired since"):
+            await jay.remember(**telling)
+    assert [one.content for one in await jay.list()] == ["Lunch at noon", "Port is 81"]
+
+
+async def test_an_own_id_names_the_newest_version_for_who_updates_it(jay):
+    await jay.remember("First", id="own")
+    await jay.update("own", content="Second")
+    third = await jay.update("own", content="Third")
+    assert [memory.content for memory in await jay.list()] == ["Third"]
+    assert [memory.content for memory in await jay.history("own")] == ["First", "Second", "Third"]
+    await jay.forget(third.id)
+    with pytest.raises(NotFound, match="memory own is superseded"):
+        await jay.update("own", content="Fourth")
+    with pytest.raises(NotFound, match="there is no memory nope"):
+        await jay.update("nope", content="Fourth")
+
+
 async def test_the_same_words_about_something_else_are_another_memory(jay):
     await jay.remember("The API is written in Go", user="anna")
     for difference in {"user": "bob"}, {"kind": "fact"}, {"key": "k"}, {"data": {"a": 1}}:
@@ -70,8 +158,9 @@ async def test_the_callers_id_makes_it_one_memory(jay):
 
 async def test_an_id_that_names_another_memory_is_refused(jay):
     await jay.remember("Deploys happen on Friday", id="deploy")
-    with pytest.raises(IdTaken, match="Deploys happen on Friday"):
+    with pytest.raises(IdTaken, match="names another memory already") as refused:
         await jay.remember("Deploys happen on Monday", id="deploy")
+    assert "Friday" not in str(refused.value), "who may write is not told what is stored"
     with pytest.raises(IdTaken):
         await jay.remember("Deploys happen on Friday", id="deploy", user="bob")
     assert await jay.count() == 1
@@ -188,6 +277,43 @@ async def test_importance_and_expiry_are_changed_in_place(jay, clock):
     assert len(await jay.recall("deploys", user="anna")) == 0
 
 
+@pytest.mark.parametrize("beside", [{}, {"importance": 0.9}, {"content": "Deploys on Monday"}])
+async def test_what_was_to_expire_can_be_kept_for_ever(jay, clock, beside):
+    told = await jay.remember("Deploys on Friday", user="anna", expires_at=NOW + HOUR)
+    changed = await jay.update(told.id, expires_at=None, user="anna", **beside)
+    assert (changed.memory.expires_at, changed.id == told.id) == (None, "content" not in beside)
+    clock.advance(2 * HOUR)
+    for mode in ("words", "meaning"):
+        assert [hit.memory.id for hit in await jay.recall("deploys", mode=mode, user="anna")] == [changed.id]
+    await jay.consolidate(steps="expire")
+    assert (await jay.get(changed.id, user="anna")).superseded_at is None
+
+
+@pytest.mark.parametrize("beside", [{}, {"expires_at": None}, {"content": "Deploys on Monday"}])
+async def test_an_importance_that_is_none_is_refused(jay, beside):
+    told = await jay.remember("Deploys on Friday", importance=0.9)
+    with pytest.raises(InvalidInput, match="importance is None: use a number from 0 to 1"):
+        await jay.update(told.id, importance=None, **beside)
+    with pytest.raises(InvalidInput, match="kind is None: leave it out"):
+        await jay.update(told.id, kind=None, **beside)
+    assert (await jay.get(told.id)).importance == 0.9
+
+
+async def test_what_is_closed_before_it_can_be_kept_longer_is_not_said_to_be_kept(jay, clock, monkeypatch):
+    told = await jay.remember("Deploys on Friday", expires_at=NOW + HOUR)
+    clock.advance(HOUR)
+    records = jay.parts.stores.records
+    adjust = records.adjust
+
+    async def adjusted_late(*args, **changes):
+        await jay.consolidate(steps="expire")
+        return await adjust(*args, **changes)
+
+    monkeypatch.setattr(records, "adjust", adjusted_late)
+    with pytest.raises(NotFound, match="has just been closed"):
+        await jay.update(told.id, expires_at=None)
+
+
 async def test_only_the_newest_version_inside_the_scope_can_be_changed(jay):
     told = await jay.remember("Deploys on Friday", user="anna")
     for wrong in {"user": "bob"}, {"user": "anna", "project": "p"}:
@@ -277,3 +403,19 @@ async def test_nothing_works_after_closing(setup):
             await closed.recall("x")
         with pytest.raises(Closed):
             await closed.stats()
+
+
+async def test_the_search_for_garbage_waits_while_a_batch_is_made_and_stored(jay, monkeypatch):
+    waiting = []
+
+    @contextmanager
+    def noting(objects):
+        with garbage_later(objects):
+            waiting.append((objects, gc.isenabled()))
+            yield
+
+    monkeypatch.setattr(remember, "garbage_later", noting)
+    await jay.remember_many([f"Note {number}" for number in range(150)])
+    await jay.remember("One more")
+    assert waiting == [(150, False), (150, False), (1, True), (1, True)]
+    assert gc.isenabled()

@@ -77,6 +77,15 @@ async def test_a_word_that_everything_has_is_found_and_another_decides(database,
     assert (await matched(database, ["common", "thing", "rare"]))[0] == rare.id
 
 
+async def test_what_scores_alike_comes_in_the_order_of_storing_here_too(database, little_is_much):
+    said = [a_memory(f"common thing number{place}", kind="rule" if place % 20 else "note") for place in range(300)]
+    await told(SqlRecords(database), *said)
+    assert await matched(database, ["common"], limit=12) == [memory.id for memory in said[:12]]
+    # The heaviest that are looked at have eight of these, and all others are ranked for the rest.
+    notes = [memory.id for memory in said if memory.kind == "note"]
+    assert await matched(database, ["common"], Filter(scope=Scope(), kinds=("note",)), limit=12) == notes[:12]
+
+
 async def test_a_filter_that_drops_nearly_all_still_finds_what_it_keeps(database, little_is_much):
     said, _ = await stored(database, users=USERS)
     rules = {memory.id for memory in said if memory.kind == "rule" and {"w0x", "w1x"} & set(memory.content.split())}

@@ -151,6 +151,26 @@ async def test_one_process_says_it_and_another_one_goes_on(jay, stores, redis):
         assert (await other.working.get("plan", **HERE)).value == "from the detour"
 
 
+async def test_what_is_said_under_the_id_of_another_message_is_not_lost(jay, stores, redis):
+    """While Redis is away nobody can look what an id names, so it is accepted."""
+    for own in ("one", "two"):
+        await jay.working.append({"id": own, "content": own}, **HERE)
+    with redis.frozen():
+        told = [
+            {"id": "one", "content": "another one"},
+            {"id": "two", "content": "two"},
+            {"id": "three", "content": "three"},
+        ]
+        for _ in range(2):
+            assert [one.position for one in await jay.working.append(told, **HERE)] == [None] * 3
+    async with open_async(**stores) as other:
+        await asyncio.gather(is_back(jay), is_back(other))
+        for process in (jay, other):
+            found = await process.working.recent(**HERE)
+            assert texts(found) == ["one", "two", "another one", "three"]
+            assert [one.position for one in found] == [0, 1, 2, 3]
+
+
 async def test_the_scratchpad_says_what_it_knows(jay, redis):
     known = await jay.working.set("known", 1, **HERE)
     with redis.frozen():

@@ -1,12 +1,13 @@
 """Working memory as the service offers it, on the reference, on SQLite and on PostgreSQL."""
 
+import asyncio
 from datetime import timedelta
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scrubjay import Conflict, InvalidInput, Message, NotFound, Recent, open_async
+from scrubjay import Conflict, IdTaken, InvalidInput, Message, NotFound, Recent, open_async
 from scrubjay.memories.working import message_of, telling_of
 from scrubjay.model import Scope, new_id
 from scrubjay.model.working import ABSENT
@@ -60,6 +61,59 @@ async def test_an_id_of_ones_own_makes_it_one_message(jay):
     assert texts(await jay.working.recent(**HERE)) == ["Hello"]
 
 
+@pytest.mark.parametrize("own", [{}, {"id": "webhook-17"}])
+async def test_a_call_that_holds_tuples_is_said_as_json_gives_it_back(tmp_path, own):
+    call = {"name": "look", "arguments": {"range": (1, 2.0), "in": ({"a": ()},)}}
+    async with open_async(home=tmp_path, embedder="static", background=False, redact=False) as jay:
+        for _ in range(2):
+            [said] = await jay.working.append({**own, "role": "assistant", "tool_calls": (call,)}, **HERE)
+            assert said.tool_calls == ({"name": "look", "arguments": {"range": [1, 2.0], "in": [{"a": []}]}},)
+        found = await jay.working.recent(**HERE)
+        assert (len(found), found[0].tool_calls) == (1 if own else 2, said.tool_calls)
+
+
+async def test_an_id_that_names_something_else_is_refused_and_nothing_is_stored(jay):
+    there = {"id": "webhook-17", "role": "user", "content": "The launch code is 7", "name": "Anna"}
+    await jay.working.append(there, **HERE)
+    for other in ({"content": "guess"}, {"role": "assistant"}, {"name": "Bob"}, {"tool_call_id": "c-1"}):
+        with pytest.raises(IdTaken, match="names another message of this session already") as refused:
+            await jay.working.append({**there, **other}, **HERE)
+        assert "launch" not in str(refused.value)
+    with pytest.raises(IdTaken, match="message 1: its id"):
+        await jay.working.append(["new", {"id": "webhook-17", "content": "guess"}], **HERE)
+    with pytest.raises(IdTaken, match="message 0: its id"):
+        await jay.working.append([{"id": "twice", "content": "one"}, {"id": "twice", "content": "two"}], **HERE)
+    again = await jay.working.append(["new", {**there, "at": NOW}, {**there, "at": None}], **HERE)
+    assert [one.position for one in again] == [1, 0, 0]
+    assert texts(await jay.working.recent(**HERE)) == ["The launch code is 7", "new"]
+    await jay.working.append({**there, "content": "guess"}, user="bob", session="s-1")
+
+
+async def test_of_many_who_say_different_things_under_one_id_one_is_kept(jay):
+    tries = [jay.working.append({"id": "webhook-17", "content": f"of {number}"}, **HERE) for number in range(6)]
+    outcomes = await asyncio.gather(*tries, return_exceptions=True)
+    assert sum(isinstance(one, IdTaken) for one in outcomes) == 5
+    [[kept]] = [one for one in outcomes if isinstance(one, list)]
+    assert texts(await jay.working.recent(**HERE)) == [kept.content]
+
+
+async def test_of_two_who_share_an_id_nothing_of_the_later_is_stored(jay):
+    tries = [
+        jay.working.append([{"id": f"own-{who}", "content": who}, "aside", {"id": "shared", "content": who}], **HERE)
+        for who in ("A", "B", "C", "D")
+    ]
+    outcomes = await asyncio.gather(*tries, return_exceptions=True)
+    [kept] = [one for one in outcomes if isinstance(one, list)]
+    assert sum(isinstance(one, IdTaken) for one in outcomes) == 3
+    assert texts(await jay.working.recent(**HERE)) == texts(kept)
+
+
+async def test_of_many_who_say_the_same_under_new_ids_all_are_answered(jay):
+    told = [{"id": "one", "content": "Hello"}, {"id": "two", "content": "Here I am"}]
+    answers = await asyncio.gather(*[jay.working.append(told, **HERE) for _ in range(6)])
+    assert [[one.position for one in answer] for answer in answers] == [[0, 1]] * 6
+
+
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [
@@ -87,7 +141,7 @@ async def test_what_is_wrong_is_named_and_nothing_is_stored(jay, wrong, named):
 
 async def test_a_session_has_to_be_named(jay):
     for verb in (jay.working.append("x"), jay.working.recent(), jay.working.get("x"), jay.working.end(user="anna")):
-        with pytest.raises(InvalidInput, match="session="):
+        with pytest.raises(InvalidInput, match="session is missing"):
             await verb
 
 

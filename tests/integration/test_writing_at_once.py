@@ -182,13 +182,17 @@ async def test_many_at_once_are_told_what_each_would_be_told_alone(opened, encry
     assert {place for place, one in enumerate(told) if isinstance(one, Exception)} == {30, 35}
     assert "names another memory" in str(told[30])
     outcomes = {place: one.outcome for place, one in enumerate(told) if not isinstance(one, Exception)}
-    assert {place for place, outcome in outcomes.items() if outcome != "stored"} == {9, 20}
-    assert (outcomes[9], outcomes[20]) == ("superseded", "unchanged")
-    assert told[9].replaced == told[5].id
+    # Nobody promises those who ask at once an order: one of the two came second, and is told so.
+    late, again = (9 if outcomes[5] == "stored" else 5), (20 if outcomes[1] == "stored" else 1)
+    assert {place: outcome for place, outcome in outcomes.items() if outcome != "stored"} == {
+        late: "superseded",
+        again: "unchanged",
+    }
+    assert told[late].replaced == told[14 - late].id
     assert told[20].id == told[1].id
     assert (await jay.stats()).pending == 0
     assert await jay.check() == []
-    for place in (0, 9, 31):
+    for place in (0, late, 31):
         [hit] = await jay.recall(items[place]["content"], mode="meaning", user=items[place]["user"], limit=1)
         assert hit.memory.content == items[place]["content"]
 

@@ -103,7 +103,8 @@ def as_told(answer):
 
 
 async def everything(jay, clock):
-    rows = await jay.list(history=True, limit=10_000, order="oldest")
+    # Who comes first of those who come at the same moment is nobody's affair.
+    rows = sorted(await jay.list(history=True, limit=10_000), key=lambda one: one.id)
     entries = await jay.parts.stores.vectors.entries(1, [one.id for one in rows])
     found = [
         {hit.memory.id for hit in await jay.recall(word, mode=mode, limit=1_000, touch=False, **narrow)}

@@ -72,8 +72,9 @@ class TestInserting:
     def test_a_key_with_a_value_is_not_replaced_nor_preceded(self, start):
         draft = a_memory("Spaces", key="k", valid_from=start)
         for decide in (insert, reopen):
-            with pytest.raises(Conflict, match="key 'k' has a value in user=anna: 'Tabs'"):
+            with pytest.raises(Conflict, match=f"key 'k' has a value in user=anna: {self.old.id}") as refused:
                 decide(draft, Known(same_key=(self.old,)))
+            assert "Tabs" not in str(refused.value), "whoever may only write is told so, too"
 
     def test_a_stretch_that_is_over_is_no_value(self):
         past = a_memory("Tabs", key="k", valid_from=NOW - 2 * DAY, valid_to=NOW - DAY)

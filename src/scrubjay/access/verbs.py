@@ -12,7 +12,17 @@ from scrubjay.access.once import Once
 from scrubjay.access.texts import new_text, parts_of
 from scrubjay.core import Core
 from scrubjay.errors import Forbidden, InvalidInput, Misconfigured, NotFound, Unauthenticated
-from scrubjay.model.access import ApiKey, AuditEntry, NewKey, Right, RouteClass, Spent, bounds_of, rights_of
+from scrubjay.model.access import (
+    ApiKey,
+    AuditEntry,
+    NewKey,
+    Right,
+    RouteClass,
+    Spent,
+    bounds_of,
+    check_key_name,
+    rights_of,
+)
 from scrubjay.model.checks import check_name, check_whole, in_utc, shown
 from scrubjay.ports.access import AccessStores, Keys, StoredKey
 
@@ -113,9 +123,7 @@ class Access:
         return held.key
 
     def _clean(self, name: str) -> str:
-        if name is None:
-            raise InvalidInput("name is None: call the key something, such as 'ci'")
-        check_name("name", name)
+        check_key_name(name)
         redactor = self._core.parts.redactor
         return redactor.redact(name)[0] if redactor is not None else name
 

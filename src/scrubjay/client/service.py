@@ -1,6 +1,7 @@
 """A server as if it were here: the core verbs, and the memories that are made of them."""
 
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Final, Self, Unpack
 from uuid import UUID
@@ -18,6 +19,7 @@ from scrubjay.client.workspace import RemoteWorkspace
 from scrubjay.core import Id, Ids, Memories
 from scrubjay.errors import InvalidInput
 from scrubjay.model import DEFAULT_TENANT, PLACE_NAMES, ForgetReceipt, Health, Memory, Where, scope_of
+from scrubjay.model.access import Caller, bounds_of
 from scrubjay.ports import Handler
 from scrubjay.ports.events import check_subscription
 from scrubjay.read.narrow import Narrow
@@ -40,6 +42,8 @@ class RemoteScrubjay(Remote):
 
     def __init__(self, connection: Connection, tenant: str = DEFAULT_TENANT) -> None:
         super().__init__(connection, tenant)
+        self.caller = Caller()
+        """Inside which bounds the server lets this key act."""
         self._later = Later()
         self._listeners: list[Listener] = []
 
@@ -49,6 +53,8 @@ class RemoteScrubjay(Remote):
             # Any key may ask this, whatever else it may do.
             known = await self._connection.ask(Request(method="GET", path="/v1/whoami"))
             self._tenant = self._read(str, known, "tenant")
+            bound = {name: known[name] for name in ("users", "projects", "agents") if name in known}
+            self.caller = replace(self.caller, bounds=bounds_of(**bound))
         except BaseException:
             await self.close()
             raise

@@ -14,13 +14,18 @@ from uuid import UUID
 
 from scrubjay.errors import InvalidInput, Unsupported
 from scrubjay.model import PLACE_NAMES, Memory, Scope
-from scrubjay.model.checks import Json, in_utc, shown
+from scrubjay.model.checks import Json, check_json, in_utc, shown
 from scrubjay.model.portable import from_json, moment_text
 from scrubjay.model.working import Message
 
 _OF_MESSAGES: Final = ("id", "role", "content", "name", "tool_calls", "tool_call_id", "at")
 
 _OF_MEMORIES: Final = frozenset({*(one.name for one in fields(Memory) if one.init), *PLACE_NAMES})
+
+_JSON: Final = frozenset(
+    {"data", "value", "tool_calls", "arguments", "output", "configuration", "state", "error_patterns"}
+)
+"""Arguments that are kept as they are given: what is no JSON in them is refused, as the library does."""
 
 PLAIN: Final = (str, int, float, bool)
 
@@ -32,6 +37,8 @@ def written(name: str, value: object) -> Json:
     for kind, writer in _WRITERS.items():
         if isinstance(value, kind):
             return writer(name, value)
+    if name.rpartition(".")[2] in _JSON and isinstance(value, Iterable):
+        check_json(name, value)
     match value:
         case Mapping():
             return {str(key): written(f"{name}.{key}", one) for key, one in value.items()}

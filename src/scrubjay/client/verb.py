@@ -10,7 +10,7 @@ from urllib.parse import quote
 from scrubjay.client.connection import Connection, Request
 from scrubjay.client.values import read, written
 from scrubjay.errors import InvalidInput, ScrubjayError, Unsupported
-from scrubjay.model import DEFAULT_TENANT, PLACE_NAMES
+from scrubjay.model import DEFAULT_TENANT, PLACE_NAMES, id_of
 from scrubjay.model.checks import Json, check_several, check_storable, shown
 from scrubjay.write.lines import Lines
 
@@ -80,6 +80,19 @@ ROUTES: Final[dict[str, tuple[Route, ...]]] = {}
 """Where each verb is served, by its dotted name, such as `facts.store`. One that is served nowhere has no routes."""
 
 
+OF_MEMORIES: Final = ("/memory/", "/facts/", "/workspace/completions/", "/workspace/check/")
+"""Where the id of a memory stands in a path."""
+
+
+def _reads_as_route(before: str, own: str) -> bool:
+    """Whether a path with this id of one's own is that of something else, such as of `stats`, or of a history."""
+    paths = [route.path for routes in ROUTES.values() for route in routes]
+    words = {path.removeprefix(before).partition("/")[0] for path in paths if path.startswith(before)}
+    endings = {path.rpartition("/")[2] for path in paths if path.startswith(f"{before}{{id}}/")}
+    first, *others = own.split("/")
+    return first in words or (bool(others) and others[-1] in endings)
+
+
 class Remote:
     """Some verbs of a server."""
 
@@ -93,6 +106,10 @@ class Remote:
         self._tenant = tenant
 
     async def _ask(self, route: Route, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 -- whatever JSON it answers
+        before, named, _ = route.path.partition("{id}")
+        if named and before in OF_MEMORIES and isinstance(own := given.get("id"), str) and _reads_as_route(before, own):
+            # Without hyphens it names what the id of one's own does, the newest version: as our own UUID, one version.
+            given = {**given, "id": id_of(own, self._tenant).hex}
         return await self._connection.ask(route.request(given))
 
     async def _send_lines(self, route: Route, lines: Lines, where: Mapping[str, Any]) -> Any:  # noqa: ANN401 -- whatever JSON it answers

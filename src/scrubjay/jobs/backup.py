@@ -7,12 +7,9 @@ backup.
 
 import gzip
 import json
-import os
-import tempfile
 import zlib
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -21,6 +18,7 @@ from typing import IO, Any, Final
 
 from scrubjay import __version__
 from scrubjay.errors import InvalidInput, Unsupported
+from scrubjay.files import written_to
 from scrubjay.jobs.carry import BATCH, Load, Progress, Source
 from scrubjay.jobs.lines import (
     api_key_from,
@@ -32,6 +30,8 @@ from scrubjay.jobs.lines import (
     entry_line,
     key_from,
     key_line,
+    note_from,
+    note_line,
     row_from,
     row_lines,
     session_from,
@@ -75,11 +75,14 @@ class Manifest:
 async def back_up(
     source: Source, path: Path, *, schema: str, at: datetime, progress: Progress = lambda _done, _total: None
 ) -> Manifest:
-    """Write everything to a file that takes its name only when it is whole, and only its owner can read."""
+    """Write everything to a file that takes its name only when it is whole, and only its owner can read.
+
+    A pipe gets it as it is made.
+    """
     outline = await source.outline()
     vectors: Counter[int] = Counter({generation.number: 0 for generation in outline.generations})
     done = 0
-    with _replacing(path) as file:
+    with written_to(path) as file:
         lines = _Lines(file)
         lines.write(_header(outline, schema=schema, at=at))
         async for load in source.loads():
@@ -128,6 +131,7 @@ def _header(outline: Outline, *, schema: str, at: datetime) -> dict[str, Json]:
         "audit": dict(outline.audit),
         "api_keys": [api_key_line(key) for key in outline.api_keys],
         "keys": [key_line(key) for key in outline.keys],
+        "elsewhere": [note_line(note) for note in outline.elsewhere],
     }
 
 
@@ -160,28 +164,6 @@ class _Lines:
 
     def close(self) -> None:
         self._packed.close()
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[IO[bytes]]:
-    """A file that takes its name only when it is whole and on the disk. A failure leaves what was there."""
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with open(handle, "wb") as file:  # noqa: PTH123 -- a handle, not a path
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(path)
-        finally:
-            Path(name).unlink(missing_ok=True)
-        folder = os.open(path.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be written: {error.strerror}. Choose another place") from error
 
 
 class Backup:
@@ -291,6 +273,7 @@ def _manifest(header: dict[str, Any], seal: dict[str, Any]) -> Manifest:
         audit=header.get("audit", {}),
         api_keys=tuple(api_key_from(one) for one in header.get("api_keys", ())),
         keys=tuple(key_from(one) for one in header.get("keys", ())),
+        elsewhere=tuple(note_from(one) for one in header.get("elsewhere", ())),
     )
     return Manifest(
         version=header["version"],

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from scrubjay.errors import InvalidInput, Unavailable
@@ -10,15 +11,16 @@ from scrubjay.jobs.archive import archive
 from scrubjay.jobs.attempts import attempted
 from scrubjay.jobs.distill import distill
 from scrubjay.jobs.drain import drain
-from scrubjay.jobs.orders import Orders, Tally, item_of
+from scrubjay.jobs.orders import Orders, Tally, item_of, where_of
 from scrubjay.jobs.prune import prune
 from scrubjay.jobs.retain import decay, expire
+from scrubjay.jobs.sights import as_seen
 from scrubjay.logs import logger
 from scrubjay.memories.patterns import Patterns
 from scrubjay.model.checks import check_several, shown
 from scrubjay.model.tasks import TASK_KIND
 from scrubjay.model.work import STEPS, Consolidated, Step, StepDone
-from scrubjay.ports import stage
+from scrubjay.ports import Sight, stage
 from scrubjay.ports.upkeep import Stirred
 
 log = logger("jobs")
@@ -107,14 +109,16 @@ async def _learn(orders: Orders) -> StepDone:
             tally.plan(f"patterns of {one.scope}", "its executions have changed", one.scope)
             continue
 
-        async def learned(place: Stirred = one) -> None:
-            patterns = Patterns(orders.core(place.scope))
-            found = await patterns.learn(user=place.scope.user, project=place.scope.project)
-            await works.upkeep.mark("learn", place.scope, place.last)
-            tally.add(places=1, patterns=len(found))
-
-        tally.failed += await orders.attempt("learn", item, one.scope, learned) != "done"
+        work = partial(as_seen, orders.parts, one.scope, partial(_learned, orders, one, tally))
+        tally.failed += await orders.attempt("learn", item, one.scope, work) != "done"
     return tally.done("patterns")
+
+
+async def _learned(orders: Orders, place: Stirred, tally: Tally, sight: Sight) -> None:
+    patterns = Patterns(orders.core(place.scope, sight))
+    found = await patterns.learn(**where_of(place.scope))
+    await orders.works.upkeep.mark("learn", place.scope, place.last, sight=sight)
+    tally.add(places=1, patterns=len(found))
 
 
 async def _index(orders: Orders) -> StepDone:

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Final
 from uuid import UUID, uuid5
 
 from scrubjay.jobs.orders import Orders, Tally, item_of, where_of
+from scrubjay.jobs.sights import as_seen
 from scrubjay.logs import logger
 from scrubjay.memories.facts import Facts
 from scrubjay.model import Memory, Scope
 from scrubjay.model.work import StepDone
+from scrubjay.ports import Sight
 from scrubjay.ports.upkeep import Stirred
 from scrubjay.write.prepare import Telling
 
@@ -59,9 +61,9 @@ async def distill(orders: Orders) -> StepDone:
             continue
         async with orders.leased(f"distill {item}") as lease:
             if lease is not None:
-                fate = await orders.attempt("distill", item, one.scope, partial(_distilled, orders, one, tally))
+                work = partial(as_seen, orders.parts, one.scope, partial(_distilled, orders, one.scope, tally))
+                fate = await orders.attempt("distill", item, one.scope, work)
                 tally.failed += fate != "done"
-                tally.add(sessions=int(fate == "done"))
     return tally.done("sessions")
 
 
@@ -73,8 +75,17 @@ async def _is_quiet(orders: Orders, stirred: Stirred) -> bool:
     return not newest or newest[-1].created_at <= orders.parts.clock() - orders.quiet
 
 
-async def _distilled(orders: Orders, stirred: Stirred, tally: Tally) -> None:
+async def _distilled(orders: Orders, scope: Scope, tally: Tally, sight: Sight) -> None:
     """Distill one session, window by window, and note after each how far it is."""
+    upkeep = orders.works.upkeep
+    # As it is now: something may have been purged since the session was listed.
+    here = [one for one in await upkeep.sessions("distill", within=scope, limit=_MOST_SESSIONS) if one.scope == scope]
+    for stirred in here:
+        await _in_windows(orders, stirred, tally, sight)
+        tally.add(sessions=1)
+
+
+async def _in_windows(orders: Orders, stirred: Stirred, tally: Tally, sight: Sight) -> None:
     scope, upkeep = stirred.scope, orders.works.upkeep
     first, own = (stirred.mark + 1) // WINDOW * WINDOW, set[int]()
     for start in range(first, stirred.last + 1, WINDOW):
@@ -82,24 +93,25 @@ async def _distilled(orders: Orders, stirred: Stirred, tally: Tally) -> None:
         new = {one.id for one in episodes if one.position is not None and one.position > stirred.mark}
         # What else is stored in a session has a position too, and is nothing to distill.
         if new:
-            kept = await _keep(orders, scope, start // WINDOW, episodes, new, tally)
+            kept = await _keep(orders, sight, start // WINDOW, episodes, new, tally)
             own |= {one.position for one in kept if one.scope == scope and one.position is not None}
-        await upkeep.mark("distill", scope, min(stirred.last, start + WINDOW - 1))
+        await upkeep.mark("distill", scope, min(stirred.last, start + WINDOW - 1), sight=sight)
     # Without a user, what was made is in the session itself, and is nothing to distill either.
     last = stirred.last
     while last + 1 in own:
         last += 1
     if last > stirred.last:
-        await upkeep.mark("distill", scope, last)
+        await upkeep.mark("distill", scope, last, sight=sight)
 
 
 async def _keep(
-    orders: Orders, scope: Scope, window: int, episodes: Sequence[Memory], new: set[UUID], tally: Tally
+    orders: Orders, sight: Sight, window: int, episodes: Sequence[Memory], new: set[UUID], tally: Tally
 ) -> list[Memory]:
     """Store the summary of a window, and the facts that its new episodes state; return all of it."""
     made: list[Memory] = []
     found = await _read(orders, episodes)
-    core, place = orders.core(scope), place_of(scope)
+    scope = sight.scope
+    core, place = orders.core(scope, sight), place_of(scope)
     if found.summary is not None:
         told = _summary(found.summary, found.method, scope, window, since=episodes[0])
         [kept] = await core.remember_many([told], **where_of(place))

@@ -1,6 +1,7 @@
 """Drain: messages of sessions that are over, or too long, become episodes. Stored first, let go of after.
 
 A message is a memory by its own id: whatever is repeated after a crash, or done by two workers at once, is there once.
+What is purged while a worker has it in memory is refused when it is stored, and read again: it is gone by then.
 Where that id is another memory's already, it is a memory by the id that it has in its session alone.
 """
 
@@ -12,11 +13,13 @@ from uuid import UUID
 
 from scrubjay.errors import IdTaken, ScrubjayError, Unavailable
 from scrubjay.jobs.leasing import still_leased
-from scrubjay.jobs.orders import Orders, Tally, item_of, where_of
-from scrubjay.memories.working import id_in, telling_of
+from scrubjay.jobs.orders import Fate, Orders, Tally, item_of, where_of
+from scrubjay.jobs.sights import as_seen
+from scrubjay.memories.working import telling_of
 from scrubjay.model import Scope
-from scrubjay.model.work import StepDone, counted
-from scrubjay.model.working import Message, Waiting, message_from, message_text
+from scrubjay.model.work import StepDone, Trouble, counted
+from scrubjay.model.working import Message, Waiting, id_in, message_from, message_text
+from scrubjay.ports import Purged, Sight
 
 SOON: Final = timedelta(minutes=10)
 """A session that expires within this time is drained: at its end nobody may be there to do it."""
@@ -57,36 +60,44 @@ async def drain(orders: Orders) -> StepDone:
 
 async def _drained(orders: Orders, waiting: Waiting, tally: Tally) -> int:
     """Move the messages of one session, oldest first; return how many it has let go of."""
-    working, scope, gone = orders.parts.working, waiting.scope, 0
-    while gone < waiting.messages:
+    scope, gone = waiting.scope, 0
+
+    async def moved(sight: Sight) -> tuple[int, bool]:
+        """Move some; return how many, and whether there may be more to move."""
+        working = orders.parts.working
         messages = await working.take(scope, limit=min(BATCH, waiting.messages - gone))
-        # Who comes late would store again what was drained by another worker, and purged by its owner, since.
+        # Who comes late would store again what was drained by another worker since.
         await still_leased()
-        held = await _stored(orders, scope, messages, tally)
+        held = await _stored(orders, scope, messages, tally, sight)
         # The session lets go from its oldest on: what follows a message that failed stays with it.
         first = next((place for place, message in enumerate(messages) if message.id in held), len(messages))
         ids = [message.id for message in messages[:first]]
         went = await working.drained(scope, ids, now=orders.parts.clock()) if ids else 0
+        return went, bool(went) and not held
+
+    is_more = True
+    while is_more and gone < waiting.messages:
+        went, is_more = await as_seen(orders.parts, scope, moved) or (0, False)
         gone += went
-        if held or not went:
-            break
     return gone
 
 
-async def _stored(orders: Orders, scope: Scope, messages: Sequence[Message], tally: Tally) -> set[UUID]:
+async def _stored(orders: Orders, scope: Scope, messages: Sequence[Message], tally: Tally, sight: Sight) -> set[UUID]:
     """Store these; return those that could not be, and must stay where they are."""
-    core = orders.core(scope)
+    core = orders.core(scope, sight)
     try:
         await core.remember_many([telling_of(message) for message in messages], **where_of(scope))
     except Unavailable:
         raise
     except ScrubjayError:
         # One of them is at fault. Each by itself says which.
-        return await _one_by_one(orders, scope, messages, tally)
+        return await _one_by_one(orders, scope, messages, tally, sight)
     return set()
 
 
-async def _one_by_one(orders: Orders, scope: Scope, messages: Sequence[Message], tally: Tally) -> set[UUID]:
+async def _one_by_one(
+    orders: Orders, scope: Scope, messages: Sequence[Message], tally: Tally, sight: Sight
+) -> set[UUID]:
     resting = await orders.works.log.resting("drain", now=orders.parts.clock())
     parked = {one.item for one in await orders.works.log.troubles(limit=_MOST_TROUBLES) if one.parked_at is not None}
     held: set[UUID] = set()
@@ -97,31 +108,49 @@ async def _one_by_one(orders: Orders, scope: Scope, messages: Sequence[Message],
         if item in resting:
             held.add(message.id)
             continue
-        fate = await orders.attempt(
-            "drain", item, scope, partial(_store, orders, scope, message), body=message_text(message)
-        )
+        fate = await _attempted(orders, scope, item, message, sight)
         tally.failed += fate != "done"
         if fate == "resting":
             held.add(message.id)
     return held
 
 
+async def _attempted(orders: Orders, scope: Scope, item: str, message: Message, sight: Sight) -> Fate:
+    work = partial(_store, orders, scope, message, sight)
+    fate = await orders.attempt("drain", item, scope, work, body=message_text(message))
+    if fate != "done" and await orders.parts.stores.records.sight(scope) != sight:
+        # Whoever purged it may have looked for what had failed before this one was noted.
+        await orders.works.log.settled("drain", item)
+        raise Purged
+    return fate
+
+
 async def _left_over(orders: Orders, tally: Tally) -> None:
     """Store parked messages that somebody wants tried again: no session holds them any more."""
+    for scope in {trouble.scope: None for trouble in await _due(orders)}:
+        await as_seen(orders.parts, scope, partial(_tried_again, orders, scope, tally))
+
+
+async def _tried_again(orders: Orders, scope: Scope, tally: Tally, sight: Sight) -> None:
+    for trouble in await _due(orders):
+        if trouble.body is not None and trouble.scope == scope:
+            fate = await _attempted(orders, scope, trouble.item, message_from(trouble.body, None), sight)
+            tally.failed += fate != "done"
+            tally.add(messages=int(fate == "done"))
+
+
+async def _due(orders: Orders) -> list[Trouble]:
     now = orders.parts.clock()
-    for trouble in await orders.works.log.troubles(limit=_MOST_TROUBLES):
-        is_due = trouble.step == "drain" and trouble.parked_at is None and trouble.retry_at <= now
-        if not is_due or trouble.body is None or not orders.holds(trouble.scope):
-            continue
-        message = message_from(trouble.body, None)
-        work = partial(_store, orders, trouble.scope, message)
-        fate = await orders.attempt("drain", trouble.item, trouble.scope, work, body=trouble.body)
-        tally.failed += fate != "done"
-        tally.add(messages=int(fate == "done"))
+    return [
+        trouble
+        for trouble in await orders.works.log.troubles(limit=_MOST_TROUBLES)
+        if trouble.step == "drain" and trouble.parked_at is None and trouble.retry_at <= now
+        if trouble.body is not None and orders.holds(trouble.scope)
+    ]
 
 
-async def _store(orders: Orders, scope: Scope, message: Message) -> None:
-    core, telling = orders.core(scope), telling_of(message)
+async def _store(orders: Orders, scope: Scope, message: Message, sight: Sight) -> None:
+    core, telling = orders.core(scope, sight), telling_of(message)
     try:
         await core.remember_many([telling], **where_of(scope))
     except IdTaken:

@@ -1,13 +1,16 @@
 """Learn by itself: after executions were stored, the patterns of their places are brought up to date."""
 
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from scrubjay import memories
-from scrubjay.core import Core, Parts
+from scrubjay.core import Parts
+from scrubjay.jobs.sights import as_seen, core_since
 from scrubjay.logs import logger
 from scrubjay.model import Scope
 from scrubjay.model.tasks import TASK_KIND
-from scrubjay.ports import Event
+from scrubjay.ports import Event, Sight
 
 log = logger("jobs")
 
@@ -38,23 +41,27 @@ class Learning:
     async def run(self) -> int:
         """Learn in every place that was noted, and say how many patterns changed.
 
-        A place is a user's project: what is learned there is read by nobody who could not read the executions. Safe to
-        repeat and to run in several processes at once. A place that fails is noted again.
+        A place is a user's project, and in it what each agent did: what is learned there is read by no key that could
+        not read the executions. Safe to repeat and to run in several processes at once. A place that fails is noted
+        again, behind the others, so that they do not wait for it.
         """
         changed = 0
         while self._waiting:
-            place = min(self._waiting, key=repr)
+            place = next(iter(self._waiting))
             quick = self._waiting.pop(place)
-            patterns = memories.Patterns(Core(parts=self._parts, tenant=place.tenant))
             try:
-                changed += len(await patterns.learn(user=place.user, project=place.project, quick=quick))
+                changed += await as_seen(self._parts, place, partial(self._learned, place, quick)) or 0
             except BaseException:
                 self._waiting[place] = False
                 raise
         return changed
 
+    async def _learned(self, place: Scope, quick: bool, sight: Sight) -> int:  # noqa: FBT001 -- for `partial`
+        patterns = memories.Patterns(core_since(self._parts, place, sight))
+        return len(await patterns.learn(user=place.user, project=place.project, agent=place.agent, quick=quick))
+
     def _note(self, event: Event) -> None:
         if event.scope is not None:
-            place = Scope(tenant=event.scope.tenant, user=event.scope.user, project=event.scope.project)
+            place = replace(event.scope, session=None, workflow=None)
             came = event.name == "memory.stored" and event.data.get("outcome") == "stored"
             self._waiting[place] = came and self._waiting.get(place, True)

@@ -17,6 +17,7 @@ from scrubjay.model.work import Trouble
 from scrubjay.model.working import Session, message_from, message_text, scratch_from, scratch_text
 from scrubjay.ports import Blob, Detour, Entry, WholeBlob, WholeSession
 from scrubjay.ports.access import StoredKey
+from scrubjay.ports.at_rest import KeptElsewhere
 from scrubjay.ports.encryption import WrappedKey
 from scrubjay.ports.working import operation_from, operation_text
 
@@ -202,6 +203,16 @@ def key_from(line: Mapping[str, Any]) -> WrappedKey:
         wrapped=b64decode(line["wrapped"]),
         created_at=datetime.fromisoformat(line["created_at"]),
     )
+
+
+def note_line(note: KeptElsewhere) -> dict[str, Json]:
+    """A note of what is kept elsewhere."""
+    return {"what": note.what, "place": note.place, "at": moment_text(note.at)}
+
+
+def note_from(line: Mapping[str, Any]) -> KeptElsewhere:
+    """The note that was written so."""
+    return KeptElsewhere(line["what"], line["place"], datetime.fromisoformat(line["at"]))
 
 
 # Sessions

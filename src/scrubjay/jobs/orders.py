@@ -10,12 +10,14 @@ from typing import Final, Literal, TypeAlias
 from scrubjay.core import Core, Parts
 from scrubjay.jobs.attempts import attempted
 from scrubjay.jobs.leasing import TTL, leased
+from scrubjay.jobs.sights import core_since
 from scrubjay.logs import logger
 from scrubjay.model import PLACE_NAMES, Memory, Scope, Where
 from scrubjay.model.sealed import is_sealed
 from scrubjay.model.work import Planned, Policy, Step, StepDone
 from scrubjay.model.working import scope_text
 from scrubjay.ports.leases import Lease
+from scrubjay.ports.purges import Sight
 from scrubjay.ports.upkeep import Works
 
 log = logger("jobs")
@@ -51,9 +53,9 @@ class Orders:
         """Whether this place is meant."""
         return self.within is None or self.within.holds(scope)
 
-    def core(self, scope: Scope) -> Core:
-        """The verbs of the tenant that the scope belongs to."""
-        return Core(parts=self.parts, tenant=scope.tenant)
+    def core(self, scope: Scope, sight: Sight) -> Core:
+        """The verbs of the tenant that the scope belongs to, for what is made of what was read since that sight."""
+        return core_since(self.parts, scope, sight)
 
     def leased(self, name: str) -> AbstractAsyncContextManager[Lease | None]:
         """Have this name while the block lasts; None when another worker has it."""
@@ -64,7 +66,7 @@ class Orders:
     ) -> Fate:
         """Deal with one item. One that fails is noted with its error, and parked after several tries.
 
-        A part that is away is nobody's fault: Unavailable is raised, and nothing is counted.
+        A part that is away is nobody's fault, nor is a purge: Unavailable and Purged are raised, and nothing counts.
         """
         worklog = self.works.log
         error = await attempted(work, step=step, item=item)

@@ -46,7 +46,10 @@ async def expire(orders: Orders) -> StepDone:
 
 
 async def close(orders: Orders, memories: Sequence[Memory], *, because: str) -> int:
-    """Stop believing these, but for what was made from them, and take them out of the indexes."""
+    """Stop believing these, but for what was made from them, and take them out of the indexes.
+
+    Who extended or pinned one since it was read has the last word: it is left alone.
+    """
     await still_leased()
     parts, at = orders.parts, orders.parts.clock()
     tenants: dict[str, list[Memory]] = defaultdict(list)
@@ -55,7 +58,9 @@ async def close(orders: Orders, memories: Sequence[Memory], *, because: str) -> 
     count = 0
     for tenant, held in tenants.items():
         ids = [memory.id for memory in held]
-        closed = await parts.stores.records.close(Scope(tenant=tenant), ids, at=at, because=because)
+        closed = await parts.stores.records.close(
+            Scope(tenant=tenant), ids, at=at, because=because, unless_changed=held
+        )
         await parts.index.retire(closed)
         await parts.events.publish(forgotten(closed, at))
         count += len(closed)

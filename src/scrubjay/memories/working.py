@@ -1,12 +1,14 @@
 """Working memory: what a session is about right now, in the service's own verbs."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeAlias, Unpack, cast
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from scrubjay.core import Core
-from scrubjay.errors import InvalidInput, NotFound, ScrubjayError
+from scrubjay.errors import Conflict, IdTaken, InvalidInput, NotFound, ScrubjayError
 from scrubjay.model import Filter, Json, Memory, Scope, Where, id_of, new_id
 from scrubjay.model.checks import check_name, check_whole, in_utc, shown
 from scrubjay.model.context import MOST_BUDGET
@@ -22,9 +24,10 @@ from scrubjay.model.working import (
     check_expected,
     check_life,
     check_session,
-    scope_text,
+    id_in,
 )
 from scrubjay.ports import stage
+from scrubjay.ports.working import Met
 from scrubjay.read.tail import cost, tail
 from scrubjay.write.prepare import Telling
 from scrubjay.write.redact import redacted
@@ -36,6 +39,8 @@ MOST_MESSAGES: Final = 10_000
 _FIELDS: Final = ("id", "role", "content", "name", "tool_calls", "tool_call_id", "at")
 _TEXTS: Final = ("content", "name", "tool_calls", "tool_call_id")
 _PAGE: Final = 200
+_TRIES: Final = 20
+"""How often it is looked what an id names, because somebody has said something under one of these meanwhile."""
 
 
 class WorkingMemory:
@@ -57,14 +62,28 @@ class WorkingMemory:
         """Put one message or several behind what was said, and return them with their positions. Renews the session.
 
         Texts are said by `role` and `name`. With an id of yours, saying it again is one message. Secrets are taken out
-        first. All are stored, or none; raises Conflict when the session is too full of what is not drained yet.
+        first. All are stored, or none; raises IdTaken when an id names a message that says something else, and Conflict
+        when the session is too full of what is not drained yet. While its store is away nobody can look what an id
+        names there: if it is another message, what is said now is kept under an id made from its own.
         """
         scope = self._session(where)
         are_many = isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping)
         given = list(cast("Iterable[Said]", messages)) if are_many else [messages]
         said = [self._message(place if len(given) > 1 else None, one, role, name) for place, one in enumerate(given)]
+        life, now = self._life(ttl), self._core.parts.clock()
         with stage("append", tenant=scope.tenant, messages=len(said)):
-            return await self._store.append(scope, said, ttl=self._life(ttl), now=self._core.parts.clock())
+            own = {one.id for one, told in zip(said, given, strict=True) if _has_id(told)}
+            for _ in range(_TRIES):
+                known = await self._store.known(scope, list(own), now=now) if own else []
+                _check_said_again(said, [*said, *known])
+                new = own - {one.id for one in known}
+                try:
+                    return await self._store.append(scope, said, ttl=life, now=now, new=new)
+                except Met:
+                    continue
+        raise Conflict(
+            f"session {scope.session!r}: others said something under these ids {_TRIES} times meanwhile. Try again"
+        )
 
     async def recent(
         self,
@@ -194,7 +213,7 @@ class WorkingMemory:
             clean, more = redacted(self._core.parts.redactor, {one: given[one] for one in _TEXTS if one in given})
             given, found = given | clean, tuple(sorted({*found, *more}))
         calls = given.get("tool_calls", ())
-        return Message(
+        message = Message(
             id=id_of(given["id"], self._core.tenant) if "id" in given else new_id(),
             role=given.get("role", ""),
             content=given.get("content", ""),
@@ -204,6 +223,9 @@ class WorkingMemory:
             at=not_later(self._core.parts.clock(), in_utc("at", given.get("at"))),
             redacted=found,
         )
+        # As every store gives it back, so that it is the same when it is said again: JSON has no tuples.
+        as_json = json.loads(json.dumps(message.tool_calls))
+        return replace(message, tool_calls=tuple(as_json)) if as_json else message
 
     async def _newest(self, scope: Scope, limit: int, source: Source) -> Recent:
         if source == "records":
@@ -260,14 +282,24 @@ def _fields(said: object, role: str, name: str | None) -> dict[str, Any]:
     return {one: value for one, value in given.items() if value is not None}
 
 
+def _has_id(said: object) -> bool:
+    return isinstance(said, Message) or (isinstance(said, Mapping) and said.get("id") is not None)
+
+
+def _check_said_again(said: Sequence[Message], known: Sequence[Message]) -> None:
+    """Refuse an id that names something else. What it names is not told: who says it may be allowed to write only."""
+    known_by_id: dict[UUID, list[Message]] = {}
+    for one in known:
+        known_by_id.setdefault(one.id, []).append(one)
+    for place, message in enumerate(said):
+        if not all(message.says_the_same(one) for one in known_by_id[message.id]):
+            which = f"message {place}: its id" if len(said) > 1 else f"id {message.id}"
+            raise IdTaken(f"{which} names another message of this session already. Use another id")
+
+
 def not_later(now: datetime, at: datetime | None) -> datetime:
     """When it happened, of something told now: by a clock that is ahead, it would be hidden until then."""
     return now if at is None else min(at, now)
-
-
-def id_in(scope: Scope, message: Message) -> UUID:
-    """The id that a message has in its session alone, for when another memory has the one that it came with."""
-    return uuid5(message.id, scope_text(scope))
 
 
 def telling_of(message: Message) -> Telling:

@@ -1,8 +1,9 @@
 """Who may do what: API keys and their bounds, callers, and the log of what they did."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import product
 from typing import Any, Final, Literal, TypeAlias, TypeVar, cast, get_args
 from uuid import UUID
 
@@ -81,6 +82,20 @@ class Bounds:
                 raise Forbidden(f"{name} is not given: this key is bound to {_listed(field_name, allowed)}, say which")
         return cast("_Where", filled)
 
+    def choices(self, where: _Where) -> Iterator[_Where]:
+        """The same keywords with the names filled in that are left open: once for each choice that the bounds leave.
+
+        Raises Forbidden for a name outside the bounds.
+        """
+        filled: dict[str, Any] = dict(self.within(where, named=False))
+        left = {
+            name: getattr(self, field_name)
+            for field_name, name in _BOUND
+            if getattr(self, field_name) and filled.get(name) is None
+        }
+        for names in product(*left.values()):
+            yield cast("_Where", filled | dict(zip(left, names, strict=True)))
+
     def check(self, scope: Scope) -> None:
         """Raise Forbidden unless the scope lies inside: nothing is written anywhere else."""
         for field_name, name in _BOUND:
@@ -88,6 +103,13 @@ class Bounds:
             if allowed and given not in allowed:
                 said = f"is {shown(given)}" if given is not None else "is not given"
                 raise Forbidden(f"{name} {said}: this key is bound to {_listed(field_name, allowed)}")
+
+    def sees(self, scope: Scope) -> bool:
+        """Whether a caller inside the bounds reads what lies there: what is its own, and what names nobody else."""
+        return all(
+            not (allowed := getattr(self, field_name)) or (given := getattr(scope, name)) is None or given in allowed
+            for field_name, name in _BOUND
+        )
 
     def check_none(self, what: str) -> None:
         """Raise Forbidden if there are any, for something that concerns more than what lies inside."""
@@ -152,9 +174,7 @@ class ApiKey:
 
     def __post_init__(self) -> None:
         check_name("tenant", Scope(tenant=self.tenant).tenant)
-        if self.name is None:
-            raise InvalidInput("name is None: call the key something, such as 'ci'")
-        check_name("name", self.name)
+        check_key_name(self.name)
         if rights_of(self.rights) != self.rights:
             raise InvalidInput(f"rights is {shown(self.rights)}: name each once, in the order {', '.join(RIGHTS)}")
         if "admin" in self.rights and self.bounds:
@@ -191,6 +211,13 @@ class NewKey:
 
     key: ApiKey
     text: str = field(repr=False)
+
+
+def check_key_name(name: str) -> None:
+    """What a key is called, for those who look through a list of them."""
+    if name is None or (isinstance(name, str) and not name.strip()):
+        raise InvalidInput(f"name is {shown(name)}: call the key something, such as 'ci'")
+    check_name("name", name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias, cast, get_args
 from uuid import UUID
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.checks import Json, check_content, check_data, check_moment, check_name, check_whole, shown
+from scrubjay.model.checks import Json, check_content, check_data, check_moment, check_named, check_whole, shown
 from scrubjay.model.memory import Memory
 from scrubjay.model.scope import Scope
 from scrubjay.model.tasks import check_names
@@ -69,7 +69,7 @@ class AgentOrigin:
     cycle: int
 
     def __post_init__(self) -> None:
-        check_name("agent", self.agent)
+        check_named("agent", self.agent)
         check_whole("cycle", self.cycle, least=0, most=MOST_CYCLES)
 
     def __str__(self) -> str:
@@ -95,7 +95,7 @@ class Agent:
     updated_at: datetime
 
     def __post_init__(self) -> None:
-        _check_required("agent", self.name)
+        check_named("agent", self.name)
         if self.directives is not None:
             check_content(self.directives, "directives")
         _check_object("configuration", self.configuration)
@@ -239,7 +239,7 @@ class ActionProposal:
 
     def __post_init__(self) -> None:
         _check_place(self.cycle, self.step)
-        _check_required("tool", self.tool)
+        check_named("tool", self.tool)
         _check_object("arguments", self.arguments)
         if self.reasoning is not None:
             check_content(self.reasoning, "reasoning")
@@ -375,12 +375,6 @@ def _text(value: Json) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= MOST_SAID else f"{text[: MOST_SAID - 1]}…"
-
-
-def _check_required(name: str, value: object) -> None:
-    if value is None:
-        raise InvalidInput(f"{name} is None: give it text")
-    check_name(name, cast("str", value))
 
 
 def _check_object(name: str, value: object) -> None:

@@ -218,7 +218,8 @@ class ForgetReceipt:
     remaining: Mapping[str, int] = field(default_factory=dict, hash=False)
     """After a purge: how many traces each store still holds, counted again.
 
-    All zero, but for `vectors` while the engine is away: those go as soon as it is back.
+    All zero, but for `vectors` while the engine is away: those go as soon as it is back. After a purge of everything,
+    `records` and `sessions` count what the scope holds by now: also what others went on telling.
     """
 
 

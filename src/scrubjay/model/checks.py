@@ -54,6 +54,13 @@ def check_name(field: str, value: str | None) -> None:
     check_storable(field, value)
 
 
+def check_named(field: str, value: str | None) -> None:
+    """The same for a name that cannot be left out."""
+    if value is None or (isinstance(value, str) and not value.strip()):
+        raise InvalidInput(f"{field} is {shown(value)}: give it text")
+    check_name(field, value)
+
+
 def check_kind(value: str) -> None:
     """A kind is a word in lower case, such as `preference`."""
     if not isinstance(value, str) or not _KIND.fullmatch(value):
@@ -65,7 +72,7 @@ def check_kind(value: str) -> None:
 def check_content(value: str, field: str = "content") -> None:
     """Some text, within the cap, that every store can hold."""
     if not isinstance(value, str) or not value or value.isspace():
-        raise InvalidInput(f"{field} is {shown(value)}: give it some text to remember")
+        raise InvalidInput(f"{field} is {shown(value)}: give it some text")
     if len(value) > (SEALED_LIMIT if is_sealed(value) else CONTENT_LIMIT):
         raise InvalidInput(f"{field} has {len(value):,} characters: split it into parts of at most {CONTENT_LIMIT:,}")
     check_storable(field, value)
@@ -164,6 +171,14 @@ def written_out(moment: object) -> object:
     return moment
 
 
+def zoned(moment: object) -> str:
+    """How to write a moment that was given without a time zone, for those who mean UTC."""
+    try:
+        return f"{datetime.fromisoformat(str(moment)).replace(tzinfo=None).isoformat()}Z"
+    except ValueError:
+        return "2026-03-01T12:00:00Z"
+
+
 def check_order(field: str, start: datetime | None, end_field: str, end: datetime | None) -> None:
     """The end comes after the start."""
     if start is not None and end is not None and end <= start:
@@ -177,7 +192,7 @@ def check_data(value: Mapping[str, Json]) -> None:
     if not value:
         return
     check_depth("data", value)
-    _check_json("data", value)
+    check_json("data", value)
     text = json.dumps(value, ensure_ascii=False)
     check_storable("data", text)
     if "\\u0000" in text:
@@ -188,12 +203,13 @@ def check_data(value: Mapping[str, Json]) -> None:
 
 def _check_number(path: str, value: float) -> None:
     if isinstance(value, float) and not math.isfinite(value):
-        raise InvalidInput(f"{path} is {value}: JSON has no such number, use None")
+        raise InvalidInput(f"{path} is {value}: JSON has no such number, use null")
     if isinstance(value, int) and value.bit_length() > NUMBER_LIMIT:
         raise InvalidInput(f"{path} is {shown(value)}: use at most {NUMBER_LIMIT:,} bits, or keep it as text")
 
 
-def _check_json(path: str, value: object) -> None:
+def check_json(path: str, value: object) -> None:
+    """What JSON can say, and nothing else inside."""
     match value:
         case None | bool() | str():
             return
@@ -203,9 +219,9 @@ def _check_json(path: str, value: object) -> None:
             for name, inner in value.items():
                 if not isinstance(name, str):
                     raise InvalidInput(f"{path} has the key {shown(name)}: JSON keys are text")
-                _check_json(f"{path}.{name}", inner)
+                check_json(f"{path}.{name}", inner)
         case list() | tuple():
             for place, inner in enumerate(value):
-                _check_json(f"{path}[{place}]", inner)
+                check_json(f"{path}[{place}]", inner)
         case _:
             raise InvalidInput(f"{path} is {shown(value)}, of type {type(value).__name__}: use JSON values only")

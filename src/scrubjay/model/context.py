@@ -92,15 +92,15 @@ class ContextShape:
         return cls(budget=kept.get("budget"), sections=kept.get("sections"), as_=kept.get("as"))  # type: ignore[arg-type]  # checked when the value is born
 
     @classmethod
-    def among(cls, kept: Iterable[Memory]) -> Self:
+    def among(cls, kept: "Iterable[tuple[Memory, ContextShape]]") -> Self:
         """The shape that these together decide: each part by the narrowest scope that says something about it."""
         # What a stranger could have written decides nothing.
-        trusted = [memory for memory in kept if memory.trust is not Trust.FOREIGN]
-        trusted.sort(key=lambda memory: memory.created_at, reverse=True)
-        trusted.sort(key=lambda memory: (memory.scope.breadth, memory.scope.agent is None))
+        trusted = [one for one in kept if one[0].trust is not Trust.FOREIGN]
+        trusted.sort(key=lambda one: one[0].created_at, reverse=True)
+        trusted.sort(key=lambda one: (one[0].scope.breadth, one[0].scope.agent is None))
         shape = cls()
-        for memory in trusted:
-            shape = shape.over(cls.of(memory))
+        for _, kept_shape in trusted:
+            shape = shape.over(kept_shape)
         return shape
 
     @property

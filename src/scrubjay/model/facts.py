@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias, get_args
 from uuid import UUID
 
 from scrubjay.errors import InvalidInput
@@ -216,6 +216,7 @@ def execution_source(execution: str) -> str:
 
 FactOutcome: TypeAlias = Literal["stored", "refreshed", "superseded", "duplicate_of"]
 Relation: TypeAlias = Literal["contradiction", "near_duplicate"]
+RELATIONS: Final[tuple[Relation, ...]] = get_args(Relation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -24,7 +24,7 @@ from scrubjay.model.checks import (
     shown,
 )
 from scrubjay.model.scope import Scope
-from scrubjay.model.sealed import fingerprint_in
+from scrubjay.model.sealed import fingerprint_in, is_sealed, words_in
 
 DEFAULT_KIND: Final = "note"
 
@@ -62,6 +62,9 @@ STATE_KINDS: Final = frozenset({CHECKPOINT_KIND, WRITE_KIND})
 EXPIRED: Final = "expired"
 ARCHIVED: Final = "archived"
 """Why consolidation closed a memory; after the second stands the file that holds what it said."""
+
+FORGOTTEN: Final = "forgotten"
+"""Why a memory is closed that somebody asked to forget, and what was made from it; a reason may follow."""
 
 
 class Trust(StrEnum):
@@ -238,6 +241,14 @@ class Memory:
             return "past"
         return "current" if self.holds(now) else "future"
 
+    @property
+    def is_forgotten(self) -> bool:
+        """Whether it was forgotten by name, or with what it was made from: then nothing new is made from it."""
+        why = self.closed_because or ""
+        if self.superseded_at is None or self.superseded_by is not None:
+            return False
+        return FORGOTTEN in words_in(why) if is_sealed(why) else why.startswith(FORGOTTEN)
+
     def is_kept_as(self, seen: "Memory") -> bool:
         """Whether it is as important as when it was seen, and kept as long: what says the same may change in these."""
         return (self.importance, self.expires_at) == (seen.importance, seen.expires_at)
@@ -245,6 +256,12 @@ class Memory:
     def closed(self, at: datetime, *, because: str, by: UUID | None = None) -> Self:
         """The same memory, no longer believed from `at` on. The index has to hear of it, so its mark is cleared."""
         return replace(self, superseded_at=at, superseded_by=by, closed_because=because, generation=None)
+
+    def kept_until(self, until: datetime | None) -> Self:
+        """The same memory, believed, and kept until then or for ever. The index has to hear of it, as of its end."""
+        return replace(
+            self, expires_at=until, superseded_at=None, superseded_by=None, closed_because=None, generation=None
+        )
 
     def closed_as(self, elsewhere: "Memory") -> Self | None:
         """The same memory, closed or ended as it is elsewhere; None when that is another one, or knows no more.

@@ -6,7 +6,7 @@ from typing import Final, Literal, TypeAlias, get_args
 from uuid import UUID
 
 from scrubjay.errors import InvalidInput
-from scrubjay.model.checks import check_fraction, check_moment, check_name, check_whole, shown
+from scrubjay.model.checks import check_content, check_fraction, check_moment, check_name, check_whole, shown
 from scrubjay.model.scope import Scope
 
 PATTERN_KIND: Final = "pattern"
@@ -73,6 +73,8 @@ class Indicator:
         check_whole("other_seen", self.other_seen, least=0, most=_MOST)
         check_whole("other_hits", self.other_hits, least=0, most=self.other_seen)
         check_fraction("q_value", self.q_value)
+        if isinstance(self.strength, bool) or not isinstance(self.strength, int | float):
+            raise InvalidInput(f"strength is {shown(self.strength)}: use a number")
 
     @property
     def rate(self) -> float:
@@ -141,6 +143,9 @@ class TaskPattern:
         check_pattern_type("pattern_type", self.pattern_type)
         if not isinstance(self.task_type_pattern, str) or not self.task_type_pattern:
             raise InvalidInput(f"task_type_pattern is {shown(self.task_type_pattern)}: use a regular expression")
+        check_content(self.name, "name")
+        if not all(isinstance(word, str) for word in self.words):
+            raise InvalidInput(f"words is {shown(self.words)}: use words")
         check_fraction("confidence", self.confidence)
         check_whole("samples", self.samples, least=1, most=_MOST)
         check_whole("successes", self.successes, least=0, most=self.samples)

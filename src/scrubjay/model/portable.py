@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 from uuid import UUID
 
 from scrubjay.errors import InvalidInput, Unsupported
-from scrubjay.model.checks import Json, check_flag, check_whole, shown
+from scrubjay.model.checks import Json, check_flag, check_whole, shown, zoned
 from scrubjay.model.memory import Memory, Trust
 from scrubjay.model.scope import PLACE_NAMES, Scope
 
@@ -108,7 +108,7 @@ def _moment(name: str, value: object) -> datetime:
             return moment.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise InvalidInput(f"{name} is {shown(value)}: use RFC 3339, such as 2026-03-01T12:00:00Z") from error
-    raise InvalidInput(f"{name} is {shown(value)} without a time zone: add one, such as Z")
+    raise InvalidInput(f"{name} is {shown(value)} without a time zone: write it with one, such as {zoned(value)}")
 
 
 def _id(name: str, value: object) -> UUID:

@@ -73,6 +73,11 @@ class Scope:
             and (self.workflow is None or other.workflow is None or self.workflow == other.workflow)
         )
 
+    def together(self, other: "Scope") -> "Scope":
+        """The place of two that see each other: it names all that either of them names."""
+        both = zip(PLACE_NAMES, self.names(), other.names(), strict=True)
+        return Scope(tenant=self.tenant, **{name: mine if mine is not None else theirs for name, mine, theirs in both})
+
     def names(self) -> tuple[str | None, ...]:
         """User, project, agent, session and workflow, in this order."""
         return (self.user, self.project, self.agent, self.session, self.workflow)

@@ -15,6 +15,9 @@ SIMILAR_MODES: Final[tuple[SimilarMode, ...]] = get_args(SimilarMode)
 ReuseOutcome: TypeAlias = Literal["helped", "hurt", "neutral"]
 REUSE_OUTCOMES: Final[tuple[ReuseOutcome, ...]] = get_args(ReuseOutcome)
 
+OUTCOME_KIND: Final = "outcome"
+"""The kind of the memory that counts what came of using another one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credit:

@@ -12,6 +12,7 @@ from scrubjay.model.checks import (
     check_data,
     check_moment,
     check_name,
+    check_named,
     check_storable,
     check_whole,
     in_utc,
@@ -67,7 +68,7 @@ class Execution:
     """When it ended; None: when it is told."""
 
     def __post_init__(self) -> None:
-        _check_required("task_id", self.task_id)
+        check_named("task_id", self.task_id)
         if len(self.task_id) > LONGEST_TASK_ID:
             raise InvalidInput(f"task_id has {len(self.task_id)} characters: use at most {LONGEST_TASK_ID}")
         if not isinstance(self.success, bool):
@@ -234,12 +235,6 @@ class ImportReport:
     def lines(self) -> int:
         """All lines that were read, but for empty ones."""
         return self.stored + self.unchanged + self.corrected + len(self.rejected)
-
-
-def _check_required(field: str, value: object) -> None:
-    if value is None:
-        raise InvalidInput(f"{field} is None: give it text")
-    check_name(field, cast("str", value))
 
 
 def check_names(field: str, value: tuple[str, ...]) -> None:

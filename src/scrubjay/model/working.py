@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, Self, TypeAlias, get_args, overload
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from scrubjay.errors import Conflict, InvalidInput
 from scrubjay.model.checks import Json, check_data, check_moment, check_name, check_storable, check_whole, shown
@@ -21,6 +21,7 @@ SOURCES: Final[tuple[Source, ...]] = get_args(Source)
 ABSENT: Final = ""
 """As the version that is expected of a scratch value: that there is none."""
 
+_TOLD: Final = ("id", "role", "content", "name", "tool_calls", "tool_call_id")
 _TRUST: Final = {"tool": Trust.OBSERVED, "function": Trust.OBSERVED, "assistant": Trust.CONCLUDED}
 _ROLE: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _LONGEST_LIFE: Final = timedelta(days=3650)
@@ -90,6 +91,14 @@ class Message:
         if self.content != self.text:
             kept["content"] = self.content
         return kept
+
+    def says_the_same(self, other: "Message") -> bool:
+        """Whether the other one is this one, said again: all that is told of it, but not when."""
+        return all(getattr(self, one) == getattr(other, one) for one in _TOLD)
+
+    def told_apart(self) -> Self:
+        """The same message under another id, for when its own names another one. It is the same id each time."""
+        return replace(self, id=uuid5(self.id, message_text(self)))
 
     @property
     def trust(self) -> Trust:
@@ -299,7 +308,7 @@ def check_life(field: str, value: timedelta) -> None:
 def check_session(scope: Scope) -> None:
     """A scope that names a session."""
     if scope.session is None:
-        raise InvalidInput("session is None: working memory belongs to a session, name it with session=")
+        raise InvalidInput("session is missing: working memory belongs to a session, name it")
 
 
 def memory_of(message: Message, scope: Scope) -> Memory:
@@ -363,6 +372,11 @@ def scratch_from(name: str, text: str | bytes) -> Scratch:
 def scope_text(scope: Scope) -> str:
     """The scope as one text, the same for the same scope, without its tenant."""
     return _text(list(scope.names()))
+
+
+def id_in(scope: Scope, message: Message) -> UUID:
+    """The id that a message has in its session alone, for when another memory has the one that it came with."""
+    return uuid5(message.id, scope_text(scope))
 
 
 def scope_from_text(tenant: str, text: str | bytes) -> Scope:

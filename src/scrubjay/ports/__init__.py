@@ -37,7 +37,8 @@ from scrubjay.ports.models import (
     Tokens,
 )
 from scrubjay.ports.portable import Outline, Piece, Portable, PortableVectors, Still, WholeBlob, WholeSession
-from scrubjay.ports.records import Counts, Decide, Decision, Known, Marked, Records
+from scrubjay.ports.purges import Purged, Sight
+from scrubjay.ports.records import Counts, Decide, Decision, Forgotten, Kept, Known, Marked, Records
 from scrubjay.ports.stores import Clock, Habit, Pace, Serving, Stores, Together
 from scrubjay.ports.telemetry import Stage, Watcher, stage, watch
 from scrubjay.ports.trees import Trees
@@ -65,6 +66,7 @@ __all__ = [
     "Event",
     "Events",
     "Fenced",
+    "Forgotten",
     "Generations",
     "Guard",
     "Guarded",
@@ -73,6 +75,7 @@ __all__ = [
     "Inspected",
     "Joint",
     "Keeping",
+    "Kept",
     "Known",
     "Lease",
     "Leases",
@@ -89,6 +92,7 @@ __all__ = [
     "Portable",
     "PortableVectors",
     "Probe",
+    "Purged",
     "Records",
     "Redactor",
     "Remembering",
@@ -98,6 +102,7 @@ __all__ = [
     "Serving",
     "SharedLeftover",
     "SharedVectors",
+    "Sight",
     "Stage",
     "Still",
     "Stirred",

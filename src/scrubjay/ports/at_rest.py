@@ -31,6 +31,7 @@ Item = TypeVar("Item")
 class KeptElsewhere:
     """A note that something is not kept in the record store."""
 
+    what: str
     place: str
     """The address, for people: no password."""
     at: datetime

@@ -3,9 +3,9 @@
 memory.stored             ids, kinds (one for each id), outcome: `stored`, `superseded` an earlier one, or `imported`
 memory.forgotten          ids: closed, and still answering for the past
 memory.purged             ids: deleted for good
-memory.context.suggested  ids, recommendations (how many): a task context was made of these
+memory.context.suggested  ids of one place, recommendations (how many in all): a task context was made of these
 memory.pattern.learned    patterns: new ones, or new versions
-memory.pattern.matched    patterns: those that concern a task that was asked about
+memory.pattern.matched    patterns of one place: those that concern a task that was asked about
 generation.switched       generation, model: another embedding model answers from now on
 """
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from uuid import UUID
 
 from scrubjay.model import Memory, Remembered
+from scrubjay.ports.purges import Sight
 from scrubjay.ports.records import Decide
 
 if TYPE_CHECKING:
@@ -43,7 +44,9 @@ class Joint(Protocol):
         A hint, true when it is given, so that vectors need not be made of what is known.
         """
 
-    async def write(self, drafts: Sequence[Memory], decide: Decide, ahead: Ahead) -> list[Remembered]:
+    async def write(
+        self, drafts: Sequence[Memory], decide: Decide, ahead: Ahead, *, sight: Sight | None = None
+    ) -> list[Remembered]:
         """Do as `Records.write` does, and store what is opened under an id that `ahead` names with mark and vectors.
 
         A search filters by what the memory is stored with, whatever its draft said. What is opened under another id

@@ -11,6 +11,7 @@ from scrubjay.model.access import AuditEntry
 from scrubjay.model.work import Trouble
 from scrubjay.model.working import Message, Scratch, Session
 from scrubjay.ports.access import StoredKey
+from scrubjay.ports.at_rest import KeptElsewhere
 from scrubjay.ports.blobs import Blob
 from scrubjay.ports.encryption import WrappedKey
 from scrubjay.ports.indexes import Entry
@@ -38,6 +39,8 @@ class Outline:
     """The API keys of all tenants, in the order of their ids."""
     keys: tuple[WrappedKey, ...] = ()
     """The data keys of all tenants, wrapped: what is encrypted is carried as it is, and opens nowhere without them."""
+    elsewhere: tuple[KeptElsewhere, ...] = ()
+    """Notes of what is kept in other places and may need any of these keys, the oldest first."""
 
     @property
     def memories(self) -> int:

@@ -1,13 +1,14 @@
 """The truth: rows that are written, read and closed, and the words in them."""
 
-from collections.abc import AsyncIterator, Callable, Collection, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias, TypedDict, Unpack
 from uuid import UUID
 
-from scrubjay.errors import Conflict, IdTaken
+from scrubjay.errors import Conflict, IdTaken, InvalidInput
 from scrubjay.model import Filter, Memory, Order, Outcome, Remembered, Scope
+from scrubjay.ports.purges import Sight
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,9 +40,27 @@ class Decision:
     closes: tuple[Memory, ...] = ()
     """Known memories that are no longer believed, as they have to be stored now."""
     keeps: tuple[Memory, ...] = ()
-    """Known memories that go on being believed and are only kept longer: as they are, with their new `expires_at`."""
+    """Known memories that are only kept longer: as they are, with their new `expires_at`.
+
+    They go on being believed; or they had expired, were closed for that, and are believed anew.
+    """
     opens: tuple[Memory, ...] = ()
     """New rows to store: `memory` among them, unless it was known before."""
+    reopens: bool = False
+    """Whether what was forgotten is believed again: then it may name itself, and what was forgotten with it."""
+
+    def sources(self) -> Iterator[tuple[Memory, UUID]]:
+        """Each new row with each memory that it is newly said to be made from, which has to be there.
+
+        What a row names that is closed here, the one in its place may name: a version is made from what the last was.
+        """
+        if self.reopens:
+            return
+        named = {source for memory in self.closes for source in memory.derived_from}
+        for memory in self.opens:
+            for source in memory.derived_from:
+                if source not in named:
+                    yield memory, source
 
     def stores_only(self, draft: Memory) -> bool:
         """Whether the draft is stored as it is, and nothing else changes. Of nearly all it is decided so."""
@@ -63,6 +82,14 @@ class Counts:
     """Of the current ones."""
 
 
+class Kept(TypedDict, total=False):
+    """How a memory is kept: what may change in place, since it says nothing else then."""
+
+    importance: float
+    expires_at: datetime | None
+    """None: it has no end."""
+
+
 class Marked(NamedTuple):
     """What became known of memories while they were marked, each once, in the order asked."""
 
@@ -78,6 +105,12 @@ def rival(given: Memory, same_key: Iterable[Memory], same_words: Memory | None) 
         return None
     overlapping = next((one for one in same_key if one.overlaps(given)), None)
     return overlapping or (same_words if given.valid_to is None else None)
+
+
+def kept_as(stored: Iterable[Memory], seen: Iterable[Memory]) -> list[Memory]:
+    """Those that are kept as they were seen, and those that were not."""
+    known = {memory.id: memory for memory in seen}
+    return [memory for memory in stored if memory.is_kept_as(known.get(memory.id, memory))]
 
 
 def overlap(count: int, one: UUID, other: UUID) -> str:
@@ -120,19 +153,59 @@ def _stretch(memory: Memory) -> str:
     return f" ({memory.valid_from.isoformat()} to {memory.valid_to.isoformat()})"
 
 
+class Forgotten(NamedTuple):
+    """What is no longer believed: each as it now is."""
+
+    closed: list[Memory]
+    """Those that were named, in the order asked."""
+    derived: list[Memory]
+    """What was made from them, directly or through others."""
+
+
+def read_with(made: Iterable[Memory], sources: Collection[Memory]) -> tuple[list[Memory], list[Memory]]:
+    """Those of these that only such readers see who see one of the sources, too; and the others."""
+    here: list[Memory] = []
+    elsewhere: list[Memory] = []
+    for memory in made:
+        (here if any(source.scope.holds(memory.scope) for source in sources) else elsewhere).append(memory)
+    return here, elsewhere
+
+
+def no_source(id: UUID) -> str:
+    """What to say of a source that is not stored, or that whoever asks does not see."""
+    return f"derived_from names {id}, which is not stored: store the sources first"
+
+
+def check_source(made: Memory, id: UUID, stored: Memory | None) -> None:
+    """Raise InvalidInput unless a memory can be made from this one, given as it is stored now."""
+    if stored is None or stored.scope.tenant != made.scope.tenant:
+        raise InvalidInput(no_source(id))
+    if stored.is_forgotten:
+        raise InvalidInput(f"derived_from names {id}, which was forgotten: leave it out, or tell it again first")
+
+
+def changed_meanwhile(id: UUID) -> Conflict:
+    """What to raise when somebody else was faster."""
+    return Conflict(f"memory {id} was changed or deleted meanwhile. Read it again, then decide")
+
+
 class Records(Protocol):
     """The only truth. Every index can be thrown away and built again from here."""
 
-    async def write(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
+    async def write(self, drafts: Sequence[Memory], decide: Decide, *, sight: Sight | None = None) -> list[Remembered]:
         """Ask `decide` about each draft in turn and store what it says, all drafts or none, in one transaction.
 
         A draft sees what the drafts before it did; the answers are the memories as the whole batch leaves them. Of one
         scope, at most one believed and open-ended memory has a given key, and at most one a given fingerprint: also
         among concurrent writers, who wait or start over, and `decide` is then called again. A memory with a session
         and no position gets the highest one there plus 1, or 0. What is closed is stored as given. Of what is kept
-        longer, the expiry changes and its mark is cleared, before anything is closed. Durable on return.
+        longer, the expiry changes and its mark is cleared, before anything is closed; if it was closed, it no longer
+        is, nor is it said why it was. Durable on return.
+        What a row is newly made from (`Decision.sources`) stays believed, or closed as it is, until the row is stored.
+        Raises InvalidInput when that is not stored, or was forgotten (`check_source`).
         Raises IdTaken when an id to open is stored already, in any tenant, and Conflict when a decision contradicts
-        what is believed, or closes what was closed or is kept otherwise (`Memory.is_kept_as`) by now.
+        what is believed, or closes what was closed or is kept otherwise (`Memory.is_kept_as`) by now. With `sight`,
+        raises Purged when something was purged there since it was taken; no purge comes between then.
         """
 
     async def load(self, memories: Sequence[Memory]) -> int:
@@ -201,26 +274,47 @@ class Records(Protocol):
         """
 
     async def close(
-        self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str, seen: Memory | None = None
+        self,
+        scope: Scope,
+        ids: Sequence[UUID],
+        *,
+        at: datetime,
+        because: str,
+        seen: Memory | None = None,
+        unless_changed: Sequence[Memory] = (),
     ) -> list[Memory]:
         """Stop believing those that the scope holds and that are believed; return them as they now are, as asked.
 
         Of several who close one at the same time, one gets it. With `seen`, one of them as it was read: raises Conflict
-        and closes nothing unless it is among those closed and was kept so until now.
+        and closes nothing unless it is among those closed and was kept so until now. With `unless_changed`, some of
+        them as they were read: those that are kept otherwise by now (`Memory.is_kept_as`) are left alone.
+        """
+
+    async def forget(
+        self,
+        scope: Scope,
+        ids: Sequence[UUID],
+        *,
+        at: datetime,
+        because: str,
+        with_it: str,
+        elsewhere: str,
+        seen: Memory | None = None,
+    ) -> Forgotten:
+        """Close these as `close` does, and in the same transaction what was made from them, for the reason `with_it`.
+
+        That may lie in a wider scope: the tenant is the border there. What others see who see none of those closed is
+        closed for the reason `elsewhere` (`read_with`). Nothing is closed unless one that was named is.
+        Raises Conflict, and closes nothing, when one of these was replaced by another version, and as `close` does.
         """
 
     async def adjust(
-        self,
-        scope: Scope,
-        id: UUID,
-        *,
-        importance: float | None = None,
-        expires_at: datetime | None = None,
-        seen: Memory | None = None,
+        self, scope: Scope, id: UUID, *, seen: Memory | None = None, **changes: Unpack[Kept]
     ) -> Memory | None:
         """Change how one memory is kept, not what it says; None when the scope does not hold it. Clears its mark.
 
-        With `seen`, the memory as it was read: raises Conflict unless it is still believed and kept so.
+        What is not named stays as it is. Raises InvalidInput for what a memory refuses. With `seen`, the memory as it
+        was read: raises Conflict unless it is still believed and kept so.
         """
 
     async def boost(self, scope: Scope, id: UUID, by: float) -> tuple[Memory, float] | None:
@@ -229,8 +323,8 @@ class Records(Protocol):
         Returns it as it now is, and the importance it had before. Clears its mark. Of concurrent boosts none is lost.
         """
 
-    async def touch(self, scope: Scope, ids: Sequence[UUID], *, at: datetime) -> None:
-        """Count one more use of each that a reader in the scope sees, as often as it is named.
+    async def touch(self, uses: Mapping[Scope, Sequence[UUID]], *, at: datetime) -> None:
+        """Count one more use of each that a reader in its scope sees, as often as it is named; all or none.
 
         Losing this count in a crash is allowed.
         """
@@ -238,11 +332,22 @@ class Records(Protocol):
     async def derived(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
         """Return what was made from these, directly or through others, in the scope's tenant; `ids` are left out."""
 
-    async def purge(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
-        """Delete the rows that the scope holds, for good, and return their ids.
+    async def purge(self, scope: Scope, ids: Sequence[UUID], *, versions: bool = False) -> list[Memory]:
+        """Delete the rows that the scope holds, for good, with what was made from them in any scope of the tenant.
 
-        No trace is left in this store: no word in the text index, no other row that names them.
+        With `versions`, also every version of those that are named: of what `versions` returns for the id of each, and
+        of what has its key, that which lies in exactly its scope. All of it is found in the transaction that deletes
+        it: what others write meanwhile goes too, or comes after. Returns what was deleted, as it was: what was named in
+        the order asked, then the others. No trace is left in this store: no word in the text index, no other row that
+        names them. In the same transaction it is noted where they were, for those who took a sight of it, and no step
+        counts any more as having dealt with a session further than to the highest position that is left in it.
         """
+
+    async def purging(self, scope: Scope) -> None:
+        """Note that all of this place is purged: who took a sight of it before writes nothing there from now on."""
+
+    async def sight(self, scope: Scope) -> Sight:
+        """Say how often something was purged from places that this one sees, before reading what to write of."""
 
     async def pending(self, generation: int, *, limit: int) -> list[Memory]:
         """Return memories of every tenant, oldest first, that are not marked as indexed with this generation.

@@ -9,6 +9,7 @@ from uuid import UUID
 from scrubjay.model import Memory, Scope
 from scrubjay.model.work import Step
 from scrubjay.ports.leases import Leases
+from scrubjay.ports.purges import Sight
 from scrubjay.ports.worklog import Worklog
 
 
@@ -42,10 +43,13 @@ class Upkeep(Protocol):
         """Return sessions whose highest position is above the mark of this step."""
 
     async def places(self, step: Step, kind: str, *, within: Scope | None) -> list[Stirred]:
-        """Return users' projects with believed memories of this kind that have changed since they were marked."""
+        """Return places with believed memories of this kind that have changed since they were marked.
 
-    async def mark(self, step: Step, scope: Scope, place: int) -> None:
-        """Note that this step has dealt with the place up to here."""
+        A place is a user's project, and in it what one agent did, or what was done without one.
+        """
+
+    async def mark(self, step: Step, scope: Scope, place: int, *, sight: Sight | None = None) -> None:
+        """Note that this step has dealt with the place up to here. Raises Purged as `Records.write` does."""
 
     async def episodes(self, scope: Scope, *, start: int, stop: int) -> list[Memory]:
         """Return what happened in exactly this session, believed, from one position up to before another, in order."""

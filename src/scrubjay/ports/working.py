@@ -1,7 +1,7 @@
 """Working memory: what is said and noted while a session goes on, and how it is handed over when it is done."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal, Protocol
@@ -38,14 +38,24 @@ class Working(Protocol):
         """How much a session may hold, and for how long."""
 
     async def append(
-        self, scope: Scope, messages: Sequence[Message], *, ttl: timedelta, now: datetime
+        self,
+        scope: Scope,
+        messages: Sequence[Message],
+        *,
+        ttl: timedelta,
+        now: datetime,
+        new: Collection[UUID] = (),
     ) -> list[Message]:
         """Put these behind what is there, and return them with their positions, in the order given.
 
         Positions of a session count from 0 without gaps, also among concurrent writers. A message whose id the session
-        holds is not stored again: the one that is there is returned. Raises Conflict when the session would be larger
-        than the limits allow. Messages over the cap of messages are stored, and wait to be drained.
+        holds is not stored again: the one that is there is returned, whatever it says. Raises Met when it holds one
+        of the ids that the caller takes for `new`, and Conflict when the session would be larger than the limits allow.
+        Messages over the cap of messages are stored, and wait to be drained.
         """
+
+    async def known(self, scope: Scope, ids: Sequence[UUID], *, now: datetime) -> list[Message]:
+        """Return the messages with these ids that the session holds, whatever its state, in no order."""
 
     async def recent(self, scope: Scope, *, limit: int, now: datetime, over: bool = False) -> Recent:
         """Return the newest messages in the order they were said; those of a session that is over only with `over`."""
@@ -97,8 +107,19 @@ class Working(Protocol):
         A session that is over and holds no messages is gone after that.
         """
 
+    async def discard(self, scope: Scope, ids: Sequence[UUID], *, now: datetime) -> int:
+        """Let go of these messages, wherever they stand; return how many of them were there. Safe to repeat.
+
+        There is no gap after it: what was said before them moves up. A session that is over and holds no messages is
+        gone after that.
+        """
+
     async def shut(self) -> None:
         """Let go of files and connections. Safe to call twice."""
+
+
+class Met(Exception):
+    """Somebody else has said something under an id that was taken for new: look at what it is, then try again."""
 
 
 class Outrun(Exception):

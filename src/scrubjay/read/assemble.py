@@ -5,7 +5,7 @@ question and prompt caches hit. What the question found follows, then what came 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -18,7 +18,7 @@ from scrubjay.read.headings import ALSO, OUTSIDE, RECENT, STANDING
 from scrubjay.read.likes import Alike, counted, done_in, gathered
 from scrubjay.read.ordering import merged, strands_of
 from scrubjay.read.page import Arranged, Offer, Page, best_first, offer
-from scrubjay.read.passages import passage_of
+from scrubjay.read.passages import beginnings_of, passage_of
 from scrubjay.read.render import FORMS
 from scrubjay.read.rerank import Ranked
 
@@ -72,6 +72,11 @@ def assemble(
         passage = said if more is None else f"{said.rstrip()}\n({more})"
         return offer(one.memory, tokens, why=one.why, passage=passage, score=one.score, form=form)
 
+    def shortened(one: Ranked) -> Iterator[Offer]:
+        for passage in beginnings_of(one.memory, passage_of(one.memory, one.start, one.stop)):
+            said = noted(one.memory, passage)
+            yield offer(one.memory, tokens, why=one.why, passage=said, score=one.score, form=form)
+
     always = [
         offer(one, tokens, why="always holds", passage=noted(one), form=form) for one in _weightiest_first(standing)
     ]
@@ -89,7 +94,11 @@ def assemble(
     # The beginning must not depend on the question, so what did not fit goes elsewhere if there is room after all.
     always = [one if one.memory.id in page.offers else _moved_back(one) for one in always]
     page.write(latest, upto=page.used + int(budget * RECENT_SHARE))
-    page.write([*_in_turn(found, budget - page.used), *always, *latest], upto=budget)
+    page.write(_in_turn(found, budget - page.used), upto=budget)
+    if found and page.offers.keys().isdisjoint(one.memory.id for one in found):
+        # Better the beginning of the best answer than none at all.
+        page.write_longest(shortened(next(one for one in ranked if one.memory.id == found[0].memory.id)))
+    page.write([*always, *latest], upto=budget)
     page.fit()
     text = page.text()
     unwritten = [one for one in (*always, *found, *latest) if one.memory.id not in page.offers]

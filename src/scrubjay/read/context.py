@@ -1,8 +1,10 @@
 """Context: what an agent should know before it acts, from what always holds, what fits, and what just happened."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Final
 
 from scrubjay.model import (
@@ -35,6 +37,7 @@ from scrubjay.model.working import Recent, memory_of
 from scrubjay.ports import Stores, Tokens, Trees, Working, stage
 from scrubjay.read.assemble import assemble
 from scrubjay.read.compare import compared
+from scrubjay.read.readable import readable
 from scrubjay.read.recall import rank
 from scrubjay.read.rerank import Ranked
 from scrubjay.read.reread import Rereading
@@ -53,6 +56,9 @@ MOST_READ: Final = 50
 MOST_LIVE: Final = 50
 """Messages that are offered from what the session still holds."""
 
+LETTERS: Final = 100_000
+"""Letters of all that is offered from which on it is counted beside the event loop: a million take a second."""
+
 MOST_SHAPES: Final = 32
 """Shapes that can concern one reader: one for each choice of the names of its scope."""
 
@@ -63,7 +69,10 @@ async def shape_of(scope: Scope, *, stores: Stores, now: datetime) -> ContextSha
     open_names = [name for name in PLACE_NAMES if getattr(scope, name) is None]
     elsewhere: dict[str, Json] = {f"{SHAPE_PLACE}.{name}": {"exists": False} for name in open_names}
     kept = Filter(scope=scope, kinds=(SHAPE_KIND,), key=SHAPE_KEY, data=elsewhere)
-    return ContextShape.among(await stores.records.find(kept, now=now, limit=MOST_SHAPES))
+    found = await stores.records.find(kept, now=now, limit=MOST_SHAPES)
+    # The data says where a shape belongs so that the store can pass by those of others; its scope decides.
+    applying = [memory for memory in found if memory.scope.holds(scope)]
+    return ContextShape.among(readable(applying, ContextShape.of))
 
 
 async def context(
@@ -132,7 +141,8 @@ async def _made(
         missing = (*missing, *(part for part in said.degraded if part not in missing))
     standing = await _newest(always, admitted, stores=stores, now=now, limit=MOST_STANDING)
     cited = await compared([*standing, *(one.memory for one in ranked), *recent], admitted.scope, trees)
-    return assemble(
+    written = partial(
+        assemble,
         standing=standing,
         ranked=ranked,
         recent=recent,
@@ -143,6 +153,8 @@ async def _made(
         as_=shape.as_ or "markdown",
         warnings={known: warning for known, checked in cited.items() if (warning := warning_of(checked))},
     )
+    letters = sum(len(one.content) for one in (*standing, *(one.memory for one in ranked), *recent, *live))
+    return written() if letters < LETTERS else await asyncio.to_thread(written)
 
 
 async def _answers(

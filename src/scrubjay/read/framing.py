@@ -31,7 +31,7 @@ _FRAMING: Final = frozenset(
 )
 
 _SENTENCE_END: Final = re.compile(r"(?<=[.?!])\s+")
-_WORD: Final = re.compile(r"[\w'’.\-]*\w")
+_WORD: Final = re.compile(r"(?<!['’.\-])[\w'’.\-]*\w")
 
 
 def sought(question: str) -> str:

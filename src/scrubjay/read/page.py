@@ -94,6 +94,14 @@ class Page:
                 self._headings.add(offer.section)
                 self.used += cost
 
+    def write_longest(self, offers: Iterable[Offer]) -> None:
+        """Write the first of these that fits: one memory, shorter and shorter."""
+        for one in offers:
+            self.write([one], upto=self.budget)
+            self.fit()
+            if one.memory.id in self.offers:
+                break
+
     def fit(self) -> None:
         """Take back what was written last until the whole text keeps to the budget."""
         # Parts counted one by one may count less than the same parts together, so only the whole is proof.

@@ -1,5 +1,6 @@
 """Passages: the part of a long memory that was found, cut so that it can be read by itself."""
 
+from collections.abc import Iterator
 from typing import Final
 
 from scrubjay.model import Memory
@@ -11,6 +12,12 @@ SHORT: Final = 400
 
 CUT: Final = "…"
 """Stands where something is left out."""
+
+_BEGINNINGS: Final = (0.75, 0.5, 0.35, 0.25, 0.15, 0.1, 0.05)
+"""Shares of a passage that are tried where all of it finds no room."""
+
+_LEAST: Final = 40
+"""Characters of a beginning that is worth reading."""
 
 
 def part_of(memory: Memory, start: int, stop: int | None) -> tuple[int, int] | None:
@@ -43,6 +50,15 @@ def passage_of(memory: Memory, start: int, stop: int | None) -> str:
     if stop > done:
         return said
     return f"{said}\n{content[done : done + SHORT].strip()}{f' {CUT}' if len(content) > done + SHORT else ''}"
+
+
+def beginnings_of(memory: Memory, passage: str) -> Iterator[str]:
+    """The passage, cut shorter and shorter between words, or of code between lines, and marked where it ends."""
+    end = "\n" if memory.kind == CODE_KIND else " "
+    for share in _BEGINNINGS:
+        stop = passage.rfind(end, 0, int(len(passage) * share) + 1)
+        if stop >= _LEAST:
+            yield f"{passage[:stop].rstrip()}{end}{CUT}"
 
 
 def _lines(content: str, start: int, stop: int) -> str:

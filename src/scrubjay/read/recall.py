@@ -9,7 +9,7 @@ from typing import NamedTuple
 from scrubjay.model import Hit, Hits, Memory, Query
 from scrubjay.model.answers import hit_found
 from scrubjay.model.words import terms_of
-from scrubjay.ports import Calibrated, Stores, Trees, stage
+from scrubjay.ports import Stores, Trees, stage
 from scrubjay.read.clauses import unite
 from scrubjay.read.compare import compared
 from scrubjay.read.confidence import LOOKED_AT, confidence
@@ -17,13 +17,16 @@ from scrubjay.read.diversify import diversify
 from scrubjay.read.follow import follow
 from scrubjay.read.fuse import DEPTH, FUSED, Candidate, fuse
 from scrubjay.read.hydrate import hydrate
+from scrubjay.read.latest import asks_latest
+from scrubjay.read.named_times import asks_only_when, times_in
 from scrubjay.read.passages import part_of
 from scrubjay.read.rerank import Ranked, rerank
 from scrubjay.read.reread import Rereading, reread_if_possible, wanted
 from scrubjay.read.retrieve import AskServing, Retrieved, ready_for, retrieve, retrieve_ready
 from scrubjay.read.shortlist import needed, shortlist
 from scrubjay.read.standing import join_standing
-from scrubjay.read.understand import Question, understand
+from scrubjay.read.times import happened, says_when
+from scrubjay.read.understand import OPENING, Question, understand
 
 
 class _Judged(NamedTuple):
@@ -79,7 +82,8 @@ async def _judged(
 ) -> _Judged:
     """What was found, fetched and put in order."""
     candidates, relevances = _candidates(found, question, depth=depth, limit=max(FUSED, 2 * query.limit))
-    many = shortlist(relevances, found, query.limit, lift=stores.lift.value, titled=bool(question.title))
+    together = bool(question.title) or asks_latest(question) or bool(times_in(question.text, now))
+    many = shortlist(relevances, found, query.limit, lift=stores.lift.value, together=together)
     fetched: list[tuple[Candidate, Memory]] = []
     start = 0
     while True:
@@ -99,7 +103,8 @@ async def _judged(
             # Those that come next are not fetched, but one of them may be the closest.
             others = candidates[start : max(LOOKED_AT, 2 * query.limit)]
             cosines = [one.similarity for one in ranked] + [one.similarity for one in others]
-            return _Judged(diverse.answers, cosines, missing)
+            answers = [one._replace(scale=found.scale) for one in diverse.answers]
+            return _Judged(answers, cosines, missing)
 
 
 def _candidates(
@@ -159,8 +164,7 @@ async def _answered(
 ) -> Hits:
     began = time.perf_counter()
     judged, found = await _ranked(query, stores=stores, serving=serving, now=now, rereading=rereading)
-    scale = found.answered.scale if found.answered is not None else None
-    hits = [_hit(one, scale, explain=query.explain) for one in judged.answers]
+    hits = [_hit(one, explain=query.explain) for one in judged.answers]
     if query.least_similarity is not None:
         hits = [hit for hit in hits if _alike(hit, query.least_similarity)]
     cited = await compared([hit.memory for hit in hits], query.filter.scope, trees)
@@ -169,19 +173,26 @@ async def _answered(
         hits=tuple(hits),
         degraded=(*found.degraded, *judged.missing),
         # What a part would have found is not known, and the scale of a model that stands in was not asked for.
-        confidence=None if found.degraded else confidence(judged.cosines, scale, compared=found.compared),
+        confidence=None if found.degraded else _confidence(query.text, hits, judged, found, now),
         milliseconds=(time.perf_counter() - began) * 1000,
     )
 
 
-def _hit(ranked: Ranked, scale: Calibrated | None, *, explain: bool) -> Hit:
-    cosine = ranked.similarity
-    similarity = cosine if cosine is None else scale.calibrate(cosine) if scale is not None else max(0.0, cosine)
+def _confidence(question: str, hits: Sequence[Hit], judged: _Judged, found: Retrieved, now: datetime) -> float | None:
+    """How sure it is that something here is about the question. One for a time alone is answered by what was then."""
+    sure = confidence(judged.cosines, found.scale, compared=found.compared)
+    if sure is None or len(question) > OPENING or not (times := times_in(question, now)):
+        return sure
+    then = any(says_when(hit.memory) and happened(hit.memory.valid_from, times, now) == 1.0 for hit in hits)
+    return 1.0 if then and asks_only_when(question, now) else sure
+
+
+def _hit(ranked: Ranked, *, explain: bool) -> Hit:
     part = part_of(ranked.memory, ranked.start, ranked.stop)
     return hit_found(
         ranked.memory,
         ranked.score,
-        similarity,
+        ranked.likeness,
         None if part is None else ranked.memory.content[slice(*part)],
         dict(ranked.signals) if explain else {},
         lambda: ranked.why,

@@ -12,7 +12,7 @@ from uuid import UUID
 from scrubjay.errors import EmbedderUnavailable, Unavailable
 from scrubjay.model import Query
 from scrubjay.model.words import terms_of
-from scrubjay.ports import Match, Serving, Stores, stage
+from scrubjay.ports import Calibrated, Match, Serving, Stores, stage
 from scrubjay.read.nearest import nearest
 from scrubjay.read.title import compare_title
 from scrubjay.read.understand import Question, opening
@@ -53,6 +53,11 @@ class Retrieved:
     """The question as a vector of its model."""
     clauses: tuple[Mapping[str, Sequence[Match]], ...] = ()
     """What each index found for each clause of a question that compares."""
+
+    @property
+    def scale(self) -> Calibrated | None:
+        """On which the cosines of the model that answered are read; None where it has none, or none answered."""
+        return self.answered.scale if self.answered is not None else None
 
     @property
     def compared(self) -> int:

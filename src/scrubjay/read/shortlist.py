@@ -26,15 +26,16 @@ FURTHER: Final = 3
 
 
 def shortlist(
-    relevances: Sequence[float], found: Retrieved, limit: int, *, lift: float = 0.0, titled: bool = False
+    relevances: Sequence[float], found: Retrieved, limit: int, *, lift: float = 0.0, together: bool = False
 ) -> int:
     """How many of the candidates to fetch first: probably all that can be among the answers, or simply all.
 
-    `relevances` are theirs, best first. `lift` is what reranking probably adds to the last of the answers. `titled`
-    says whether the question has a title: theirs are compared with it, and how alike two are is known when all are.
+    `relevances` are theirs, best first. `lift` is what reranking probably adds to the last of the answers. `together`
+    says whether more than that is added to some: their titles are compared with that of the question, or it asks for
+    the latest or names a time.
     """
     many = limit + ceil(SPARE * limit)
-    if many >= len(relevances) or titled or not found.stands_alone:
+    if many >= len(relevances) or together or not found.stands_alone:
         return len(relevances)
     return max(many, _reaching(relevances, relevances[limit - 1] + lift))
 

@@ -37,7 +37,8 @@ _HINTS: Final = (*_WORDS, "from now on", "when i ask", "every time i")
 """Looked for first, as they stand: many times faster than by a pattern, and most turns have none."""
 
 _RULE: Final = re.compile(
-    r"(?:^(?:(?:user|human):)?|[.!?]\s+|\n)\W*(?:please,? )?"
+    # A sentence or a line begins here: what stands between two words is read once.
+    r"(?:^(?:(?:user|human):)?|(?<=\w)(?>\W*?(?:[.!?]\s|\n)))\W*(?:please,? )?"
     r"(?:always|never(?! mind)|from now on|whenever i|when i ask|every time i)\b"
 )
 _WISH: Final = re.compile(r"\bi (?:\w+ly |always )?prefer\b|\bi(?:['’]d| would) (?:\w+ly )?(?:prefer|rather)\b")

@@ -19,6 +19,7 @@ pytest.register_assert_rewrite(
     "scrubjay.testing.access",
     "scrubjay.testing.agents",
     "scrubjay.testing.congruence",
+    "scrubjay.testing.elsewhere",
     "scrubjay.testing.embedder",
     "scrubjay.testing.episodes",
     "scrubjay.testing.facts",
@@ -41,6 +42,7 @@ pytest.register_assert_rewrite(
 from scrubjay.testing.access import AnswersSuite, AuditSuite, KeysSuite  # noqa: E402 -- see above
 from scrubjay.testing.agents import AgentsSuite  # noqa: E402 -- see above
 from scrubjay.testing.congruence import congruence  # noqa: E402 -- see above
+from scrubjay.testing.elsewhere import ElsewhereSuite  # noqa: E402 -- see above
 from scrubjay.testing.embedder import EmbedderSuite  # noqa: E402 -- see above
 from scrubjay.testing.episodes import EpisodesSuite  # noqa: E402 -- see above
 from scrubjay.testing.events import EventsSuite, ReplayedSuite  # noqa: E402 -- see above
@@ -74,6 +76,7 @@ __all__ = [
     "AgentsSuite",
     "AnswersSuite",
     "AuditSuite",
+    "ElsewhereSuite",
     "EmbedderSuite",
     "EpisodesSuite",
     "EventsSuite",

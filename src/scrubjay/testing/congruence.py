@@ -7,9 +7,10 @@ from random import Random
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
-from scrubjay.errors import Conflict
+from scrubjay.errors import Conflict, InvalidInput
 from scrubjay.model import AsOf, Filter, Json, Memory, Scope
 from scrubjay.model.words import terms_of
+from scrubjay.ports import Kept
 from scrubjay.testing.texts import TextStore
 from scrubjay.testing.values import DAY, NOW, a_memory, keep_all, replace_by_key
 
@@ -80,13 +81,13 @@ class _Twins:
     async def walk(self, steps: int) -> None:
         changes = [
             *(self._write, self._load, self._close, self._adjust, self._boost),
-            *(self._touch, self._mark, self._purge),
+            *(self._touch, self._mark, self._purge, self._forget),
         ]
         questions = [self._get, self._find, self._search, self._follow, self._count, self._wait]
         for self._step in range(steps):
             self._clock += timedelta(microseconds=self._random.randint(1, 7_200_000_000))
             # Mostly writing, so that the other changes have something to change.
-            [change] = self._random.choices(changes, weights=[10, 2, 2, 2, 1, 2, 3, 1])
+            [change] = self._random.choices(changes, weights=[10, 2, 2, 2, 1, 2, 3, 1, 1])
             await change()
             for question in self._random.sample(questions, 2):
                 await question()
@@ -127,6 +128,11 @@ class _Twins:
             return [one.closed(self._clock, because="elsewhere", by=self._new_id()) for one in found]
         return [replace(one, valid_to=max(self._clock, one.valid_from) + DAY) for one in found]
 
+    async def _forget(self) -> None:
+        scope, ids, at = self._scope(), self._some_ids(), self._clock
+        what = f"forget({scope}, {ids})"
+        await self._same(lambda store: _forgotten(store, scope, ids, at), what=what)
+
     async def _close(self) -> None:
         scope, ids, at = self._scope(), self._some_ids(), self._clock
         await self._same(
@@ -135,11 +141,13 @@ class _Twins:
 
     async def _adjust(self) -> None:
         scope, [asked, *_] = self._scope(), self._some_ids()
-        importance = self._random.choice([None, 0.0, 0.9])
-        expires_at = self._random.choice([None, self._clock, self._clock + DAY])
+        changes: Kept = {}
+        if self._random.random() < 0.7:
+            changes["importance"] = self._random.choice([0.0, 0.9])
+        if self._random.random() < 0.7:
+            changes["expires_at"] = self._random.choice([None, self._clock, self._clock + DAY])
         await self._same(
-            lambda store: store.adjust(scope, asked, importance=importance, expires_at=expires_at),
-            what=f"adjust({scope}, {asked}, {importance}, {expires_at})",
+            lambda store: store.adjust(scope, asked, **changes), what=f"adjust({scope}, {asked}, {changes})"
         )
 
     async def _boost(self) -> None:
@@ -148,7 +156,7 @@ class _Twins:
 
     async def _touch(self) -> None:
         scope, ids, at = self._scope(), self._some_ids(), self._clock
-        await self._same(lambda store: store.touch(scope, ids, at=at), what=f"touch({scope}, {ids})")
+        await self._same(lambda store: store.touch({scope: ids}, at=at), what=f"touch({scope}, {ids})")
 
     async def _mark(self) -> None:
         if self._random.random() < 0.1:
@@ -159,8 +167,9 @@ class _Twins:
         await self._same(lambda store: store.mark(ids, generation, live=live), what=what)
 
     async def _purge(self) -> None:
-        scope, ids = self._scope(), self._some_ids()
-        await self._same(lambda store: _sorted(store.purge(scope, ids)), what=f"purge({scope}, {ids})")
+        scope, ids, versions = self._scope(), self._some_ids(), self._random.random() < 0.5
+        what = f"purge({scope}, {ids}, versions={versions})"
+        await self._same(lambda store: _by_id(store.purge(scope, ids, versions=versions)), what=what)
 
     # Questions
 
@@ -283,9 +292,19 @@ class _Twins:
 async def _answer(ask: _Ask, store: TextStore) -> object:
     try:
         return await ask(store)
-    except Conflict:
+    except (Conflict, InvalidInput):
         # Two faults in one batch may be found in either order, but both stores must refuse.
         return Conflict
+
+
+async def _forgotten(store: TextStore, scope: Scope, ids: list[UUID], at: datetime) -> list[list[Memory]]:
+    with_it, elsewhere = "forgotten: asked to, with its source", "forgotten, with its source"
+    done = await store.forget(scope, ids, at=at, because="forgotten: asked to", with_it=with_it, elsewhere=elsewhere)
+    return [done.closed, sorted(done.derived, key=lambda memory: memory.id)]
+
+
+async def _by_id(memories: Awaitable[list[Memory]]) -> list[Memory]:
+    return sorted(await memories, key=lambda memory: memory.id)
 
 
 async def _sorted(ids: Awaitable[list[UUID]]) -> list[UUID]:

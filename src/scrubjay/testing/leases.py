@@ -5,8 +5,9 @@ from datetime import timedelta
 from typing import Final
 
 from scrubjay.ports import Leases
+from scrubjay.ports.leases import LONGEST
 
-LONG: Final = timedelta(minutes=5)
+LONG: Final = LONGEST
 SHORT: Final = timedelta(seconds=0.05)
 
 
@@ -50,6 +51,16 @@ class LeasesSuite:
         assert kept is not None
         assert kept.until > lease.until
         await asyncio.sleep(0.1)
+        assert await leases.take("drain", "two", ttl=LONG) is None
+
+    async def test_nothing_is_taken_for_ever(self, leases: Leases) -> None:
+        lease = await leases.take("drain", "one", ttl=timedelta(days=1))
+        assert lease is not None
+        kept = await leases.renew(lease, ttl=timedelta(days=1))
+        brief = await leases.take("distill", "one", ttl=LONGEST)
+        assert kept is not None
+        assert brief is not None
+        assert lease.until <= kept.until <= brief.until
         assert await leases.take("drain", "two", ttl=LONG) is None
 
     async def test_one_who_comes_late_has_lost_it(self, leases: Leases) -> None:

@@ -83,6 +83,16 @@ class TextsSuite:
         await told(store, *fillers(30), a_memory(rare), *fillers(60)[30:])
         assert (await found(store, "service zebra"))[0] == rare
 
+    async def test_what_another_tenant_stores_moves_no_score(self, store: TextStore) -> None:
+        await told(store, *fillers(30), a_memory("A zebra and an okapi"), a_memory("One okapi more"))
+        here = Filter(scope=a_scope())
+        alone = await store.match(["zebra", "okapi", "service"], here, now=NOW, limit=50)
+        theirs = a_scope(tenant="somebody-else")
+        await told(store, *(a_memory(f"Their long story of zebra {place}", scope=theirs) for place in range(90)))
+        beside = await store.match(["zebra", "okapi", "service"], here, now=NOW, limit=50)
+        assert [one.id for one in beside] == [one.id for one in alone]
+        assert [one.score for one in beside] == pytest.approx([one.score for one in alone], abs=1e-6)
+
     async def test_a_word_counts_by_the_logarithm_of_how_many_lack_it(self, store: TextStore) -> None:
         await told(store, *fillers(39), a_memory("The build of zebra 99 ran for a while"))
         [few] = await store.match(["zebra"], Filter(scope=a_scope()), now=NOW, limit=9)
@@ -308,7 +318,7 @@ class TextsSuite:
     async def test_adjusting_touching_and_marking_do_not_disturb(self, store: TextStore) -> None:
         [stored] = await told(store, a_memory("Zebra"))
         await store.adjust(a_scope(), stored.id, importance=0.9)
-        await store.touch(a_scope(), [stored.id], at=NOW)
+        await store.touch({a_scope(): [stored.id]}, at=NOW)
         await store.mark([stored.id], 1)
         assert await found(store, "zebra") == ["Zebra"]
         await store.adjust(a_scope(), stored.id, expires_at=NOW)

@@ -1,6 +1,7 @@
 """An embedder small enough to read: for tests of everything around the model."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -47,5 +48,10 @@ class ToyEmbedder:
         """There is nothing to let go of."""
 
     def _direction(self, word: str) -> "Matrix":
-        seed = crc32(f"{self._identity.version} {word}".encode(errors="surrogatepass"))
-        return np.random.default_rng(seed).standard_normal(self._identity.dimensions, dtype=np.float32)
+        return _direction(f"{self._identity.version} {word}", self._identity.dimensions)
+
+
+@lru_cache(maxsize=4096)  # To begin a series of random numbers takes longer than all the rest.
+def _direction(word: str, dimensions: int) -> "Matrix":
+    seed = crc32(word.encode(errors="surrogatepass"))
+    return np.random.default_rng(seed).standard_normal(dimensions, dtype=np.float32)

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from scrubjay.model import Filter, Memory, Scope
-from scrubjay.ports import Records, Texts, Upkeep
+from scrubjay.ports import Purged, Records, Texts, Upkeep
 from scrubjay.testing.values import DAY, HOUR, NOW, SECOND, a_memory, a_scope, told
 
 HERE: Final = a_scope(session="s-1")
@@ -53,6 +53,37 @@ class UpkeepSuite:
         [stirred] = await upkeep.sessions("distill", within=Scope(), limit=10)
         assert (stirred.scope, stirred.last, stirred.mark) == (HERE, 2, 1)
 
+    async def test_positions_that_a_purge_gives_back_are_dealt_with_again(self, store: Records, upkeep: Upkeep) -> None:
+        stored = await told(store, *(said(f"message {place}") for place in range(4)), said("there", scope=THERE))
+        await upkeep.mark("distill", HERE, 3)
+        await upkeep.mark("distill", THERE, 0)
+        await store.purge(Scope(), [stored[0].id])
+        assert await upkeep.sessions("distill", within=None, limit=10) == [], "the highest position is as it was"
+        await store.purge(Scope(), [stored[2].id, stored[3].id])
+        assert await upkeep.sessions("distill", within=None, limit=10) == []
+        await told(store, said("again"))
+        [stirred] = await upkeep.sessions("distill", within=None, limit=10)
+        assert (stirred.scope, stirred.last, stirred.mark) == (HERE, 2, 1)
+        assert contents(await upkeep.aged(within=HERE, before=NOW + DAY, limit=10)) == ["message 1"]
+
+    async def test_a_session_that_was_purged_begins_anew(self, store: Records, upkeep: Upkeep) -> None:
+        stored = await told(store, *(said(f"message {place}") for place in range(4)))
+        await upkeep.mark("distill", HERE, 3)
+        await store.purge(Scope(), [one.id for one in stored])
+        await told(store, said("anew"))
+        [stirred] = await upkeep.sessions("distill", within=HERE, limit=10)
+        assert (stirred.last, stirred.mark) == (0, -1)
+
+    async def test_who_read_before_a_purge_marks_nothing_after_it(self, store: Records, upkeep: Upkeep) -> None:
+        stored = await told(store, said("one"), said("two"))
+        sight = await store.sight(HERE)
+        await store.purge(Scope(), [stored[1].id])
+        with pytest.raises(Purged):
+            await upkeep.mark("distill", HERE, 1, sight=sight)
+        assert [one.mark for one in await upkeep.sessions("distill", within=HERE, limit=10)] == [-1]
+        await upkeep.mark("distill", HERE, 0, sight=await store.sight(HERE))
+        assert await upkeep.sessions("distill", within=HERE, limit=10) == []
+
     async def test_sessions_keep_to_the_scope_and_the_limit(self, store: Records, upkeep: Upkeep) -> None:
         await told(store, said("one"), said("two", scope=THERE), said("theirs", scope=OTHER))
         assert [one.scope for one in await upkeep.sessions("distill", within=THERE, limit=10)] == [THERE]
@@ -72,7 +103,9 @@ class UpkeepSuite:
         place = Scope(user="anna", project="shop")
         task = {"kind": "task", "scope": place}
         first, _ = await told(
-            store, a_memory("one", **task), a_memory("two", kind="task", scope=replace(place, agent="a"))
+            store,
+            a_memory("one", **task),
+            a_memory("two", kind="task", scope=replace(place, session="s", workflow="w")),
         )
         await told(store, a_memory("a note", scope=Scope(user="ben")))
         [stirred] = await upkeep.places("learn", "task", within=None)
@@ -86,6 +119,18 @@ class UpkeepSuite:
         await told(store, a_memory("three", **task))
         assert len(await upkeep.places("learn", "task", within=None)) == 1
         assert await upkeep.places("learn", "task", within=Scope(user="ben")) == []
+
+    async def test_what_agents_did_are_places_of_their_own(self, store: Records, upkeep: Upkeep) -> None:
+        place = Scope(user="anna", project="shop")
+        agents = [replace(place, agent="a"), replace(place, agent="b")]
+        scopes = [place, *agents, replace(agents[0], session="s")]
+        await told(store, *(a_memory(f"in {scope}", kind="task", scope=scope) for scope in scopes))
+        stirred = await upkeep.places("learn", "task", within=None)
+        assert {one.scope for one in stirred} == {place, *agents}
+        for one in stirred:
+            await upkeep.mark("learn", one.scope, one.last)
+        await told(store, a_memory("more", kind="task", scope=agents[1]))
+        assert [one.scope for one in await upkeep.places("learn", "task", within=None)] == agents[1:]
 
     async def test_what_has_expired_is_found_in_order(self, store: Records, upkeep: Upkeep) -> None:
         late, soon = a_memory("late", expires_at=NOW + 2 * HOUR), a_memory("soon", expires_at=NOW + HOUR)
@@ -115,7 +160,7 @@ class UpkeepSuite:
         closed = a_memory("closed", importance=0.8)
         await told(store, used, pinned, standing, closed)
         await self._decayed(upkeep, NOW)
-        await store.touch(Scope(), [used.id], at=NOW + SECOND)
+        await store.touch({Scope(): [used.id]}, at=NOW + SECOND)
         await store.close(Scope(), [closed.id], at=NOW + SECOND, because="forgotten")
         assert await self._decayed(upkeep, NOW + WEEK) == 0
         assert await self._decayed(upkeep, NOW + 2 * WEEK) == 1
@@ -150,7 +195,7 @@ class UpkeepSuite:
         assert contents(await upkeep.aged(within=Scope(), before=NOW, limit=10)) == ["message 0", "message 1"]
         assert contents(await upkeep.aged(within=None, before=NOW, limit=10)) == ["message 0", "message 1", "theirs"]
         assert contents(await upkeep.aged(within=None, before=NOW, limit=1)) == ["message 0"]
-        await store.touch(Scope(), [old[0].id], at=NOW)
+        await store.touch({Scope(): [old[0].id]}, at=NOW)
         assert contents(await upkeep.aged(within=Scope(), before=NOW, limit=10)) == ["message 1"]
 
     async def test_hollow_and_full_again(self, store: Records, upkeep: Upkeep, texts: Texts) -> None:
@@ -172,7 +217,7 @@ class UpkeepSuite:
     async def test_what_has_changed_is_not_hollowed(self, store: Records, upkeep: Upkeep) -> None:
         closed, used, gone = await told(store, said("closed"), said("used"), said("purged"))
         await store.close(HERE, [closed.id], at=NOW, because="forgotten")
-        await store.touch(HERE, [used.id], at=NOW)
+        await store.touch({HERE: [used.id]}, at=NOW)
         await store.purge(HERE, [gone.id])
         done = await upkeep.hollow([closed, used, gone], at=NOW + HOUR, because=BECAUSE, says="(archived)")
         assert [one.id for one in done] == [used.id]
@@ -198,7 +243,7 @@ class UpkeepSuite:
             a_memory("theirs", scope=OTHER, **old),
             a_memory("new", importance=0.1),
         )
-        await store.touch(Scope(), [used.id], at=NOW)
+        await store.touch({Scope(): [used.id]}, at=NOW)
         asked: dict[str, Any] = {"before": NOW - DAY, "below": 0.2, "limit": 10}
         assert contents(await upkeep.idle(within=Scope(), **asked)) == ["idle"]
         assert contents(await upkeep.idle(within=None, **asked)) == ["idle", "theirs"]

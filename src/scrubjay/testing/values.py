@@ -1,9 +1,11 @@
 """What tests are made of: memories with a default for every field, a clock that stands still, plain ways to decide."""
 
+import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from scrubjay.model import Filter, Memory, Scope, new_id
+from scrubjay.model.portable import header, to_json
 from scrubjay.ports import Decision, Known, Records
 
 NOW: Final = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
@@ -29,6 +31,11 @@ def a_memory(content: str = "Prefers tabs over spaces", **overrides: Any) -> Mem
 def some_memories(many: int, **overrides: Any) -> list[Memory]:  # noqa: ANN401 -- the same
     """As many different memories, in order."""
     return [a_memory(f"Fact number {place}", **overrides) for place in range(many)]
+
+
+def export_of(*memories: Memory) -> list[str]:
+    """The lines of an export that holds these: whoever has the files imports also what no verb would write."""
+    return [json.dumps(line) for line in (header(), *map(to_json, memories))]
 
 
 class Ticking:

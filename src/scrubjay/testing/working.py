@@ -2,62 +2,33 @@
 
 import asyncio
 from datetime import timedelta
-from typing import Any, Final
 
 import pytest
 
 from scrubjay.errors import Conflict, InvalidInput
 from scrubjay.model import Json, Scope, new_id
-from scrubjay.model.working import ABSENT, Limits, Message, Scratch
+from scrubjay.model.working import ABSENT, Message, Scratch
 from scrubjay.ports import Working
-from scrubjay.testing.values import DAY, HOUR, NOW, SECOND, a_scope
+from scrubjay.ports.working import Met
+from scrubjay.testing.draining import DrainingSuite
+from scrubjay.testing.sessions import HERE, LIMITS, a_message, a_value, contents, due, noted, said, some_messages
+from scrubjay.testing.values import HOUR, NOW, SECOND, a_scope
 
-LIMITS: Final = Limits(
-    ttl=HOUR, grace=DAY, messages=4, message_bytes=1_000, session_bytes=5_000, scratch_values=3, scratch_bytes=500
-)
-"""The limits of the store that the suite is given: small enough to meet."""
-
-HERE: Final = a_scope(session="s-1")
-
-
-def a_message(content: str = "Hello", **overrides: Any) -> Message:  # noqa: ANN401 -- any field; Message checks it
-    """A message of a user, said at `NOW`, with a new id. Any field can be given."""
-    fields: dict[str, Any] = {"id": new_id(), "role": "user", "at": NOW, **overrides}
-    return Message(content=content, **fields)
-
-
-def some_messages(many: int) -> list[Message]:
-    """As many different messages, in order."""
-    return [a_message(f"Message number {place}") for place in range(many)]
+__all__ = [
+    "HERE",
+    "LIMITS",
+    "WorkingSuite",
+    "a_message",
+    "a_value",
+    "contents",
+    "due",
+    "noted",
+    "said",
+    "some_messages",
+]
 
 
-def a_value(value: Json = "draft", *, name: str = "plan", version: str | None = None) -> Scratch:
-    """A value for the scratchpad, with a new version."""
-    return Scratch(name=name, value=value, version=version or str(new_id()), at=NOW)
-
-
-async def said(store: Working, *messages: Message, scope: Scope = HERE, **options: Any) -> list[Message]:  # noqa: ANN401 -- ttl or now
-    """Append these, for an hour."""
-    return await store.append(scope, messages, **{"ttl": HOUR, "now": NOW, **options})
-
-
-async def noted(store: Working, scratch: Scratch, *, scope: Scope = HERE, **options: Any) -> Scratch:  # noqa: ANN401 -- as above
-    """Put this on the scratchpad, for an hour."""
-    return await store.set(scope, scratch, **{"ttl": HOUR, "now": NOW, **options})
-
-
-async def contents(store: Working, scope: Scope = HERE, **options: Any) -> list[str]:  # noqa: ANN401 -- limit, now or over
-    """What the newest messages say."""
-    return [one.content for one in await store.recent(scope, **{"limit": 100, "now": NOW, **options})]
-
-
-async def due(store: Working, **options: Any) -> dict[Scope, tuple[str, int]]:  # noqa: ANN401 -- now or soon
-    """Which sessions wait to be drained, why, and how many messages of each."""
-    found = await store.waiting(**{"now": NOW, "soon": SECOND, "limit": 100, **options})
-    return {one.scope: (one.why, one.messages) for one in found}
-
-
-class WorkingSuite:
+class WorkingSuite(DrainingSuite):
     """Derive from it, name the class `Test…`, and give it a fixture `store` that yields an empty one with `LIMITS`."""
 
     # Messages
@@ -96,6 +67,31 @@ class WorkingSuite:
         again = await said(store, second, first, second)
         assert [one.position for one in again] == [1, 0, 1]
         assert await contents(store) == [first.content, second.content]
+
+    async def test_nothing_is_stored_when_an_id_is_there_that_was_taken_for_new(self, store: Working) -> None:
+        first, second, third = some_messages(3)
+        await said(store, first)
+        with pytest.raises(Met):
+            await said(store, second, first, new=[second.id, first.id], now=NOW + SECOND)
+        session = await store.session(HERE, now=NOW)
+        assert session is not None
+        assert (await contents(store), session.messages, session.expires_at) == ([first.content], 1, NOW + HOUR)
+        again = await said(store, second, first, second, third, new=[second.id, third.id, new_id()])
+        assert [one.position for one in again] == [1, 0, 1, 2]
+
+    async def test_what_is_known_is_found_by_its_id(self, store: Working) -> None:
+        placed = await said(store, *some_messages(5))
+        asked = [placed[3].id, new_id(), placed[0].id, placed[3].id]
+        assert await store.known(HERE, [], now=NOW) == []
+
+        def found(known: list[Message]) -> list[Message]:
+            return sorted(known, key=lambda one: one.position or 0)
+
+        assert found(await store.known(HERE, asked, now=NOW)) == [placed[0], placed[3]]
+        assert await store.known(a_scope(session="s-2"), asked, now=NOW) == []
+        assert await store.drained(HERE, [placed[0].id], now=NOW) == 1
+        await store.end(HERE, now=NOW)
+        assert found(await store.known(HERE, asked, now=NOW)) == [placed[3]]
 
     async def test_concurrent_writers_leave_no_gap(self, store: Working) -> None:
         pairs = [[a_message(f"{writer} {step}") for step in range(2)] for writer in range(12)]
@@ -306,90 +302,6 @@ class WorkingSuite:
     async def test_nothing_waits_in_a_session_that_goes_on(self, store: Working) -> None:
         await said(store, *some_messages(4))
         assert await due(store) == {}
-
-    async def test_what_is_over_or_long_waits_to_be_drained(self, store: Working) -> None:
-        long, ended, expired, soon = (Scope(tenant=name, session="s") for name in ("long", "ended", "expired", "soon"))
-        await said(store, *some_messages(6), scope=long, ttl=9 * HOUR)
-        await said(store, *some_messages(2), scope=ended, ttl=8 * HOUR)
-        await store.end(ended, now=NOW)
-        await said(store, *some_messages(3), scope=expired, ttl=HOUR)
-        await said(store, *some_messages(1), scope=soon, ttl=2 * HOUR)
-        later = NOW + 1.5 * HOUR
-        assert await due(store, now=later) == {long: ("long", 4), ended: ("ended", 2), expired: ("expired", 3)}
-        assert await due(store, now=later, soon=HOUR) == {
-            expired: ("expired", 3),
-            soon: ("expiring", 1),
-            ended: ("ended", 2),
-            long: ("long", 4),
-        }
-        found = await store.waiting(now=later, soon=HOUR, limit=2)
-        assert [one.scope for one in found] == [expired, soon]
-
-    async def test_draining_moves_the_oldest_first(self, store: Working) -> None:
-        placed = await said(store, *some_messages(6))
-        taken = await store.take(HERE, limit=4)
-        assert taken == placed[:4] == await store.take(HERE, limit=4)
-        assert await store.drained(HERE, [one.id for one in taken], now=NOW) == 4
-        session = await store.session(HERE, now=NOW)
-        assert session is not None
-        assert (session.messages, session.first) == (2, 4)
-        assert session.bytes == sum(one.bytes for one in placed[4:])
-        assert await contents(store) == [one.content for one in placed[4:]]
-        [after] = await said(store, a_message("later"))
-        assert after.position == 6
-
-    async def test_draining_can_be_repeated(self, store: Working) -> None:
-        placed = await said(store, *some_messages(4))
-        done = [one.id for one in placed[:2]]
-        assert await store.drained(HERE, done, now=NOW) == 2
-        assert await store.drained(HERE, done, now=NOW) == 0
-        assert await store.take(HERE, limit=10) == placed[2:]
-
-    async def test_only_what_was_drained_goes(self, store: Working) -> None:
-        placed = await said(store, *some_messages(4))
-        strange = [new_id(), placed[0].id, placed[2].id]
-        assert await store.drained(HERE, strange, now=NOW) == 1
-        assert await store.take(HERE, limit=10) == placed[1:]
-        assert await store.drained(HERE, [], now=NOW) == 0
-        assert await store.drained(a_scope(session="s-9"), strange, now=NOW) == 0
-
-    async def test_a_session_that_is_over_and_drained_is_gone(self, store: Working) -> None:
-        placed = await said(store, *some_messages(2))
-        await store.end(HERE, now=NOW)
-        await store.drained(HERE, [placed[0].id], now=NOW)
-        assert await due(store) == {HERE: ("ended", 1)}
-        await store.drained(HERE, [placed[1].id], now=NOW)
-        assert await due(store) == {}
-        assert await store.session(HERE, now=NOW) is None
-        # Who drains slowly must not take what was said after.
-        [new] = await said(store, a_message("A new session"))
-        assert new.position == 0
-        assert await store.drained(HERE, [one.id for one in placed], now=NOW) == 0
-        assert await contents(store) == ["A new session"]
-
-    async def test_a_live_session_outlives_its_draining(self, store: Working) -> None:
-        placed = await said(store, *some_messages(2))
-        await noted(store, a_value())
-        await store.drained(HERE, [one.id for one in placed], now=NOW)
-        assert await store.get(HERE, "plan", now=NOW) is not None
-        [after] = await said(store, a_message())
-        assert after.position == 2
-
-    async def test_an_empty_session_that_expired_is_let_go(self, store: Working) -> None:
-        await noted(store, a_value())
-        assert await due(store, now=NOW + HOUR) == {}
-        assert await store.session(HERE, now=NOW + HOUR) is None
-
-    async def test_what_was_said_while_draining_stays(self, store: Working) -> None:
-        placed = await said(store, *some_messages(3))
-        taken = await store.take(HERE, limit=10)
-        steps = [
-            store.drained(HERE, [one.id for one in taken], now=NOW),
-            *(said(store, one) for one in some_messages(8)),
-        ]
-        await asyncio.gather(*steps)
-        left = await store.take(HERE, limit=100)
-        assert [one.position for one in left] == list(range(len(placed), 11))
 
     async def test_shutting_twice_is_fine(self, store: Working) -> None:
         await store.shut()

@@ -6,6 +6,7 @@ from scrubjay.lazily import loading
 
 if TYPE_CHECKING:
     from scrubjay.memories.workspace.repository import repository_of
+    from scrubjay.wiring.counting import counter
     from scrubjay.wiring.installation import (
         BackedUp,
         Migrated,
@@ -28,6 +29,7 @@ __all__ = [
     "Restored",
     "back_up",
     "configured",
+    "counter",
     "engine_name",
     "look_at",
     "migrate_records",
@@ -47,6 +49,7 @@ _HOMES: Final = {
     **dict.fromkeys(__all__, "scrubjay.wiring.installation"),
     **dict.fromkeys(("engine_name", "look_at", "open", "open_async", "utc_now", "wire"), "scrubjay.wiring.memory"),
     "configured": "scrubjay.wiring.models",
+    "counter": "scrubjay.wiring.counting",
     "repository_of": "scrubjay.memories.workspace.repository",
 }
 

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
-from functools import cache, partial
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
@@ -21,6 +21,7 @@ from scrubjay.ports.joint import Joint
 from scrubjay.service import Scrubjay
 from scrubjay.settings import Settings, read_settings
 from scrubjay.sync import SyncScrubjay
+from scrubjay.wiring.counting import tokens_for
 from scrubjay.wiring.encryption import Encryption, encryption_of
 from scrubjay.wiring.mirror import mirrored
 from scrubjay.wiring.models import chat_for, configured, fallbacks_for, probe_of, reopened, rereading_for
@@ -53,7 +54,6 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
     from scrubjay.backends.sql.migrate import migrate
     from scrubjay.backends.sql.records import SqlRecords
     from scrubjay.backends.sql.texts import SqlTexts
-    from scrubjay.models.tokens import tokens_of
 
     database = Database(settings.records_url)
     engine = vectors_of(settings.vectors, database, key=settings.vectors_key.get_secret_value())
@@ -92,7 +92,7 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
         index=index,
         events=events,
         redactor=redactor,
-        tokens=cache(partial(tokens_of, settings.tokenizer)),
+        tokens=partial(tokens_for, settings.tokenizer),
         clock=utc_now,
         working=encryption.working(_working(settings, database, redis)),
         working_source=settings.working_source,

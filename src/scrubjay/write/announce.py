@@ -36,6 +36,19 @@ def purged(memories: Sequence[Memory], at: datetime) -> list[Event]:
     return _events("memory.purged", memories, at)
 
 
+def offered(
+    name: str, asked: Scope, ids: Iterable[tuple[str, Scope]], at: datetime, *, called: str, **more: Json
+) -> list[Event]:
+    """What somebody was shown who asked here: by id, each with where it lies. `called` is what the ids are in the data.
+
+    A listener hears of what it sees itself, and only when it sees whoever asked.
+    """
+    places: dict[Scope, list[Json]] = {}
+    for one, scope in ids:
+        places.setdefault(asked.together(scope), []).append(one)
+    return [Event(name=name, scope=place, at=at, data={called: held, **more}) for place, held in places.items()]
+
+
 def switched(generation: Generation, at: datetime) -> list[Event]:
     """Another generation answers. It is the same one for every tenant."""
     data: dict[str, Json] = {"generation": generation.number, "model": str(generation.identity)}

@@ -13,7 +13,7 @@ from uuid import UUID
 from scrubjay.errors import Unavailable
 from scrubjay.logs import logger
 from scrubjay.model import Scope
-from scrubjay.ports import Stores
+from scrubjay.ports import Blobs, Stores
 
 log = logger("holding")
 
@@ -31,6 +31,14 @@ async def holding(stores: Stores, scope: Scope, owners: Sequence[UUID]) -> Async
     except BaseException:
         await undisturbed(_let_go(stores, scope, owners))
         raise
+
+
+async def files_of(blobs: Blobs, scope: Scope, owners: Sequence[UUID], hashes: Sequence[str]) -> dict[str, bytes]:
+    """Those of these files that one of these memories holds. Naming one is not enough: it may be somebody else's."""
+    if not hashes:
+        return {}
+    held = {one for each in (await blobs.held(scope, owners)).values() for one in each}
+    return await blobs.get(scope, [one for one in dict.fromkeys(hashes) if one in held])
 
 
 async def undisturbed(work: Coroutine[Any, Any, T]) -> T:

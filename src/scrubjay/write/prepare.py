@@ -9,7 +9,7 @@ from uuid import UUID
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model import DEFAULT_KIND, PLACE_NAMES, Json, Memory, Scope, Trust, Where, id_of, new_id
-from scrubjay.model.checks import check_several, in_utc, shown
+from scrubjay.model.checks import check_fraction, check_several, in_utc, shown
 from scrubjay.model.memory import as_told
 from scrubjay.model.remedies import instead
 from scrubjay.ports import Redactor
@@ -57,7 +57,8 @@ class Changes(Where, total=False):
     key: str | None
     data: Mapping[str, Json]
     importance: float
-    expires_at: datetime
+    expires_at: datetime | None
+    """None: it is kept for ever."""
     valid_from: datetime
     valid_to: datetime
     source: str
@@ -108,7 +109,7 @@ def prepare(
             content, found = redactor.redact(content)
         place = scope if len(telling) == 1 else _place(scope, telling)
         return as_told(new or new_id(), content, place, now, found)
-    told: dict[str, Any] = {name: value for name, value in telling.items() if value is not None}
+    told: dict[str, Any] = {name: value for name, value in telling.items() if value is not None or name == "content"}
     data = told["data"] = _data(told["data"]) if "data" in told else {}
     if redactor is not None:
         clean, found = redacted(redactor, {name: told[name] for name in _TEXTS if told.get(name)})
@@ -134,6 +135,14 @@ def prepare(
         valid_to=in_utc("valid_to", told.get("valid_to")),
         expires_at=in_utc("expires_at", told.get("expires_at")),
     )
+
+
+def check_changes(given: Mapping[str, Any]) -> None:
+    """Refuse None for what every memory has: left out it stays, and told it would be as usual again, unasked."""
+    if "importance" in given:
+        check_fraction("importance", given["importance"])
+    if "kind" in given and given["kind"] is None:
+        raise InvalidInput("kind is None: leave it out to keep it, or name a kind")
 
 
 def is_said(memory: Memory, name: str, value: object) -> bool:

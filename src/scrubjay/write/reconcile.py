@@ -5,20 +5,24 @@ the stretch it speaks of. What was believed about the rest stays, as a stretch o
 is closed, not changed, so that the question "what did we believe on Monday?" keeps its answer.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
-from typing import TypeAlias
+from datetime import UTC, datetime, timedelta
+from typing import Final, TypeAlias
 from uuid import UUID, uuid5
 
 from scrubjay.errors import Conflict, IdTaken
-from scrubjay.model import Memory, Trust
+from scrubjay.model import Memory, Remembered, Trust
+from scrubjay.model.memory import EXPIRED
 from scrubjay.ports import Decision, Known
-from scrubjay.ports.records import NOTHING
+from scrubjay.ports.records import NOTHING, rival
 
 REPLACED = "replaced"
 CORRECTED = "corrected"
 RESTORED = "restored"
+
+_INSTANT: Final = timedelta(microseconds=1)
+_LAST: Final = datetime.max.replace(tzinfo=UTC)
 
 _Span: TypeAlias = tuple[datetime, datetime | None]
 
@@ -29,12 +33,12 @@ def reconcile(draft: Memory, known: Known) -> Decision:
         return Decision(outcome="stored", memory=draft, opens=(draft,))
     if known.same_id is not None:
         if not _says_the_same(draft, known.same_id):
-            # Ids are unique in the whole tenant, and what another user stored under one is not told.
-            there = f": {known.same_id.content[:60]!r}" if draft.scope.sees(known.same_id.scope) else ""
-            raise IdTaken(f"id {draft.id} names another memory already{there}. Use another, or `update` to change it")
-        return Decision(outcome="unchanged", memory=known.same_id)
+            # What is stored under it is not told: it may be another user's, and who asks may be allowed to write only.
+            raise IdTaken(f"id {draft.id} names another memory already. Use another, or `update` to change it")
+        return _told_again(draft, known.same_id, known)
     same = known.same_words or _same_but_sealed(draft, known)
-    if same is not None and (same.valid_from <= draft.valid_from or _at_once(draft, same)):
+    draft = _told_last(draft, known.same_key if same is None else (*known.same_key, same))
+    if same is not None and same.valid_from <= draft.valid_from:
         if stands_for(same, draft):
             return Decision(outcome="unchanged", memory=same)
         draft = replace(draft, valid_from=same.valid_from, uses=same.uses, used_at=same.used_at)
@@ -47,6 +51,34 @@ def reconcile(draft: Memory, known: Known) -> Decision:
     return Decision(outcome="stored", memory=draft, opens=(draft,))
 
 
+def _told_again(draft: Memory, same: Memory, known: Known) -> Decision:
+    """That nothing changes; but what has expired, and is told again under its own id, is kept from now on.
+
+    Also when it was closed for that, unless something else has taken its place since: nobody who tells it can know how
+    far a worker is.
+    """
+    now, until = draft.created_at, draft.expires_at
+    has_expired = same.expires_at is not None and same.expires_at <= now
+    has_passed = until is not None and until <= now
+    kept = same.kept_until(until)
+    is_free = same.superseded_at is None or (
+        same.closed_because == EXPIRED and rival(kept, known.same_key, known.same_words) is None
+    )
+    if not has_expired or has_passed or not is_free:
+        return Decision(outcome="unchanged", memory=same)
+    return Decision(outcome="stored", memory=kept, keeps=(kept,))
+
+
+def check_believed(done: Remembered, own: UUID | str | None, now: datetime) -> None:
+    """Refuse what was told under an id of one's own and is known, but not believed any more: nothing stands for it."""
+    memory = done.memory
+    if own is not None and done.outcome == "unchanged" and memory.superseded_at is not None:
+        raise IdTaken(
+            f"id {own} names what was told before, and is {memory.state(now)} since {memory.superseded_at:%Y-%m-%d}. "
+            "Tell it under another id, or without one"
+        )
+
+
 def insert(draft: Memory, known: Known) -> Decision:
     """Store the draft only if it replaces nothing. Telling it again under its own id is still one memory."""
     if known.same_id is None:
@@ -57,7 +89,7 @@ def insert(draft: Memory, known: Known) -> Decision:
 def reopen(draft: Memory, known: Known) -> Decision:
     """Believe again what was forgotten, over its own stretch. Raises Conflict when that stretch is taken."""
     _check_free(draft, known, "Forget that one first, or leave this one forgotten")
-    return Decision(outcome="stored", memory=draft, opens=(draft,))
+    return Decision(outcome="stored", memory=draft, opens=(draft,), reopens=True)
 
 
 def restored_from(memory: Memory) -> UUID | None:
@@ -86,7 +118,7 @@ def kept_longer(decision: Decision, draft: Memory) -> Decision:
     same = decision.memory
     if decision.outcome != "unchanged" or same.superseded_at is not None or not is_renewed(same, draft):
         return decision
-    kept = replace(same, expires_at=draft.expires_at, generation=None)
+    kept = same.kept_until(draft.expires_at)
     return replace(decision, memory=kept, keeps=(kept,))
 
 
@@ -102,7 +134,7 @@ def _check_free(draft: Memory, known: Known, remedy: str) -> None:
     if taken:
         named = f"key {draft.key!r}" if draft.key is not None else "the same content"
         stands = taken[-1]
-        raise Conflict(f"{named} has a value in {draft.scope}: {stands.content[:60]!r} ({stands.id}). {remedy}")
+        raise Conflict(f"{named} has a value in {draft.scope}: {stands.id}. {remedy}")
 
 
 def _unexpired(known: Known, now: datetime) -> Known:
@@ -115,15 +147,50 @@ def _unexpired(known: Known, now: datetime) -> Known:
 
 def correct(draft: Memory, known: Known, *, old: Memory) -> Decision:
     """Replace one version by another that says it better, over the same stretch of time."""
+    at = _told_at(draft, (old, *known.same_key))
+    draft = replace(draft, created_at=at, expires_at=_end(draft.expires_at, draft, at))
     closes = [old.closed(draft.created_at, because=CORRECTED, by=draft.id)]
     others = [memory for memory in known.same_key if memory.id != old.id]
     decision = into_timeline(draft, others) if draft.key else Decision(outcome="stored", memory=draft, opens=(draft,))
     return replace(decision, outcome="superseded", closes=(*closes, *decision.closes))
 
 
-def _at_once(draft: Memory, stored: Memory) -> bool:
-    """Whether two spoke of their own present at nearly the same time, and the later one was stored first."""
-    return draft.valid_from == draft.created_at and stored.valid_from == stored.created_at
+def _told_at(draft: Memory, known: Iterable[Memory]) -> datetime:
+    """When it is told: after all of these that held when they were told, whatever the clocks say.
+
+    What is stored was told before now. The clock of whoever told it may be ahead, and must not decide who is right.
+    """
+    last = max((one.created_at for one in known if one.valid_from <= one.created_at), default=draft.created_at)
+    return draft.created_at if last <= draft.created_at else _later(last, _INSTANT)
+
+
+def _told_last(draft: Memory, known: Iterable[Memory]) -> Memory:
+    """The draft, told after these. What it says of its own present, it says of that moment, and not of the past."""
+    at = _told_at(draft, known)
+    if at == draft.created_at:
+        return draft
+    is_past = draft.valid_from < draft.created_at
+    return replace(
+        draft,
+        created_at=at,
+        valid_from=draft.valid_from if is_past else max(draft.valid_from, at),
+        valid_to=_end(draft.valid_to, draft, at),
+        expires_at=_end(draft.expires_at, draft, at),
+    )
+
+
+def _end(end: datetime | None, draft: Memory, at: datetime) -> datetime | None:
+    """When it ends that is told at this moment in place of its own: after it, if it was to end after it was told.
+
+    What would be over before it begins holds as long as it was to hold, from then on.
+    """
+    is_over = end is not None and draft.created_at < end <= at
+    return _later(at, end - draft.created_at) if end is not None and is_over else end
+
+
+def _later(moment: datetime, by: timedelta) -> datetime:
+    """So much after a moment, or at the last one that there is."""
+    return moment + min(by, _LAST - moment)
 
 
 def _says_the_same(draft: Memory, stored: Memory) -> bool:
@@ -231,11 +298,20 @@ def _once(told: Sequence[Memory]) -> list[Memory]:
     ]
 
 
+def is_left_of(memory: Memory, old: Memory) -> bool:
+    """Whether it is a stretch that stayed of the old one when another memory took the place of the rest."""
+    return old.superseded_by is not None and memory.id == _stretch_id(old, old.superseded_by, memory.valid_from)
+
+
+def _stretch_id(old: Memory, by: UUID, start: datetime) -> UUID:
+    return uuid5(old.id, f"{by} {start.isoformat()}")
+
+
 def _stretch(old: Memory, draft: Memory, *, start: datetime, end: datetime | None) -> Memory:
     """What stays of an old stretch. Its id follows from both memories, so that deciding again changes nothing."""
     return replace(
         old,
-        id=uuid5(old.id, f"{draft.id} {start.isoformat()}"),
+        id=_stretch_id(old, draft.id, start),
         valid_from=start,
         valid_to=end,
         created_at=draft.created_at,

@@ -12,9 +12,11 @@ from uuid import UUID
 from scrubjay.errors import EmbedderUnavailable, InvalidInput, ScrubjayError
 from scrubjay.model import Memory, Remembered, Scope, Trust, new_ids
 from scrubjay.model.access import Bounds
-from scrubjay.model.memory import STATE_KINDS
-from scrubjay.ports import Ahead, Clock, Decide, Decision, Events, Known, Redactor, Stores, stage
+from scrubjay.model.kinds import KEPT_BY
+from scrubjay.ports import Ahead, Clock, Decide, Decision, Events, Known, Redactor, Sight, Stores, stage
+from scrubjay.ports.records import check_source
 from scrubjay.write.announce import stored
+from scrubjay.write.garbage import garbage_later
 from scrubjay.write.index import Index
 from scrubjay.write.prepare import Telling, prepare, telling_of
 from scrubjay.write.reconcile import correct, kept_longer, reconcile
@@ -42,6 +44,7 @@ class Writer:
         self._clock = clock
         self._bounds = Bounds()
         self._is_bound = False
+        self._sight: Sight | None = None
 
     def inside(self, bounds: Bounds) -> "Writer":
         """The same writer, which writes nothing outside these bounds."""
@@ -49,11 +52,25 @@ class Writer:
         other._bounds, other._is_bound = bounds, bool(bounds)  # noqa: SLF001 -- our own class
         return other
 
+    def since(self, sight: Sight) -> "Writer":
+        """The same writer, for what is made of what was read there: raises Purged when some of it may be gone."""
+        other = copy(self)
+        other._sight = sight  # noqa: SLF001 -- our own class
+        return other
+
     async def remember(
-        self, items: Sequence[str | Telling], scope: Scope, *, progress: Callable[[int], None] | None = None
+        self,
+        items: Sequence[str | Telling],
+        scope: Scope,
+        *,
+        progress: Callable[[int], None] | None = None,
+        own: str | None = None,
     ) -> list[Remembered]:
-        """Store what was told. Everything is checked before the first of it is written."""
-        drafts = await self.drafts(items, scope)
+        """Store what was told. Everything is checked before the first of it is written.
+
+        `own` is the kind of the verb that asks, if it is one that only verbs write.
+        """
+        drafts = await self.drafts(items, scope, own=own)
         if len(drafts) == 1:  # The commonest call, which needs nothing of what batches need.
             done = await self._write(drafts, reconcile, self._made(drafts))
             if progress is not None:
@@ -92,15 +109,15 @@ class Writer:
         except EmbedderUnavailable as error:
             return error
 
-    async def drafts(self, items: Sequence[str | Telling], scope: Scope) -> list[Memory]:
+    async def drafts(self, items: Sequence[str | Telling], scope: Scope, *, own: str | None = None) -> list[Memory]:
         """What was told as memories, redacted and checked, and not yet written."""
         many, ids = len(items) > 1, new_ids(len(items))
-        return await self._trusted(
-            [
-                self._prepared(place if many else None, item, scope, new)
+        with garbage_later(len(items)):
+            drafts = [
+                self._prepared(place if many else None, item, scope, new, own=own)
                 for place, (item, new) in enumerate(zip(items, ids, strict=True))
             ]
-        )
+        return await self._trusted(drafts)
 
     async def write(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
         """Store these in one transaction, index what changed, and announce it."""
@@ -139,7 +156,8 @@ class Writer:
             return decision
 
         with self._index.writing():
-            done = await self._stored(drafts, noting, ahead)
+            with garbage_later(len(drafts)):
+                done = await self._stored(drafts, noting, ahead)
             if unusual:
                 await self._follow(unusual.values(), indexed or {}, refused)
                 await self._renew(unusual.values(), done)
@@ -166,8 +184,8 @@ class Writer:
 
     async def _stored(self, drafts: Sequence[Memory], decide: Decide, ahead: Ahead | None) -> list[Remembered]:
         if self._joint is None or ahead is None:
-            return await self._records.write(drafts, decide)
-        return await self._joint.write(drafts, decide, ahead)
+            return await self._records.write(drafts, decide, sight=self._sight)
+        return await self._joint.write(drafts, decide, ahead, sight=self._sight)
 
     async def correct(self, old: Memory, changes: Telling) -> Remembered:
         """Open a new version of a memory in place of the old one."""
@@ -192,13 +210,13 @@ class Writer:
         )
         return (await self.write([draft], partial(correct, old=old)))[0]
 
-    def _prepared(self, place: int | None, item: str | Telling, scope: Scope, new: UUID | None = None) -> Memory:
+    def _prepared(
+        self, place: int | None, item: str | Telling, scope: Scope, new: UUID | None = None, *, own: str | None = None
+    ) -> Memory:
         try:
             draft = prepare(telling_of(item), scope, now=self._clock(), redactor=self._redactor, new=new)
-            if draft.kind in STATE_KINDS:
-                raise InvalidInput(
-                    f"kind is {draft.kind!r}, which only LangGraph's checkpointer keeps: use another one"
-                )
+            if draft.kind in KEPT_BY and draft.kind != own:
+                raise InvalidInput(f"kind is {draft.kind!r}, which only {KEPT_BY[draft.kind]} keeps: use another one")
             if self._is_bound:
                 self._bounds.check(draft.scope)
         except ScrubjayError as error:
@@ -208,17 +226,23 @@ class Writer:
         return draft
 
     async def _trusted(self, drafts: list[Memory]) -> list[Memory]:
-        """What is derived is trusted no more than its weakest source, and its sources have to be there."""
+        """What is derived is trusted no more than its weakest source; each has to be there, and not forgotten.
+
+        One that the caller's bounds do not let it see is answered as one that is not stored.
+        """
         derived = [draft.derived_from for draft in drafts if draft.derived_from]
         if not derived:
             return drafts
         wanted = list(dict.fromkeys(source for sources in derived for source in sources))
         tenant = Scope(tenant=drafts[0].scope.tenant)
-        known = {memory.id: memory.trust for memory in await self._records.get(tenant, wanted)}
-        if missing := [source for source in wanted if source not in known]:
-            raise InvalidInput(f"derived_from names {missing[0]}, which is not stored: store the sources first")
+        stored = await self._records.get(tenant, wanted)
+        known = {memory.id: memory for memory in stored if self._bounds.sees(memory.scope)}
+        for draft in drafts:
+            for source in draft.derived_from:
+                # Before a model reads it. That they are still there is asked again when it is stored.
+                check_source(draft, source, known.get(source))
         return [
-            replace(draft, trust=Trust.least([draft.trust, *(known[source] for source in draft.derived_from)]))
+            replace(draft, trust=Trust.least([draft.trust, *(known[source].trust for source in draft.derived_from)]))
             for draft in drafts
         ]
 

@@ -80,8 +80,10 @@ def _varied_and_random(token: str) -> bool:
 
 _KEY_BEGIN: Final = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
 _KEY_END: Final = re.compile(r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_HEADER: Final = r"[A-Z][A-Za-z-]{2,20}:(?=[ \t])"
 _KEY_LINES: Final = re.compile(
-    r"(?:\s|\\[nr]|[A-Z][A-Za-z-]{2,20}: [^\n\\]{0,80})*"  # what precedes the body, such as `Proc-Type: 4,ENCRYPTED`
+    # What precedes the body, such as `Proc-Type: 4,ENCRYPTED`. Each word can be read in one way only.
+    rf"(?:\s++|\\[nr]|{_KEY_HEADER}(?:[ \t]+(?!{_KEY_HEADER})[^\s\\]++)*)*"
     r"[A-Za-z0-9+/]{16,}={0,2}(?![A-Za-z0-9+/=])"
     r"(?:(?:\s|\\[nr])+[A-Za-z0-9+/]{16,}={0,2}(?![A-Za-z0-9+/=]))*"
     r"(?:(?:\s|\\[nr])+(?:[A-Za-z0-9+/]*={1,2}|=[A-Za-z0-9+/]{4})(?![A-Za-z0-9+/=]))*"  # the last line, a checksum

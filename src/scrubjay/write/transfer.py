@@ -2,20 +2,23 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 from uuid import UUID
 
 from scrubjay.errors import Conflict, Forbidden, InvalidInput, ScrubjayError, Unsupported
 from scrubjay.model import Filter, Memory, Scope
+from scrubjay.model.access import Caller
 from scrubjay.model.checks import check_flag, shown
+from scrubjay.model.kinds import refused_kinds
 from scrubjay.model.memory import ARCHIVED
-from scrubjay.model.portable import check_header, from_json, header, to_json
+from scrubjay.model.portable import check_header, from_json, header, moment_text, to_json
 from scrubjay.model.sealed import SEAL, is_sealed
 from scrubjay.ports import Clock, Events, Records, Redactor
+from scrubjay.ports.records import no_source
 from scrubjay.write.adopting import adopted, are_alike
 from scrubjay.write.announce import forgotten, imported
 from scrubjay.write.index import Index
@@ -26,6 +29,10 @@ from scrubjay.write.staging import Fate, Line, Staging
 
 BATCH: Final = 1_000
 
+_AHEAD: Final = timedelta(days=366)
+"""How far the clock of whoever told something may be ahead of ours."""
+
+_ANYBODY: Final = Caller()
 _TEXTS: Final = ("content", "key", "data", "source", "author", "reason", "closed_because")
 
 
@@ -63,7 +70,7 @@ async def import_lines(
     clock: Clock,
     progress: Callable[[int], None] | None = None,
     mend: bool = False,
-    refused: Collection[str] = (),
+    caller: Caller = _ANYBODY,
 ) -> tuple[int, int]:
     """Store the memories of these lines for the scope's tenant; return how many were new and how many were known.
 
@@ -72,12 +79,13 @@ async def import_lines(
     is left alone, but for what is believed here and closed in the file: that is closed as the file says, in the
     transaction that stores what took its place. The lines may stand in any order. An id that is another tenant's is
     made anew, and with it what names it. With `mend`, what contradicts something is not refused: what was told later
-    takes the place of the other. Memories of the kinds `refused` may not be among them.
+    takes the place of the other. What the caller may not bring is refused: kinds that only verbs write, and what is
+    made from memories that it cannot see.
     """
     check_flag("mend", mend)
     staging = Staging()
     try:
-        reading = _Reading(staging, scope, records, redactor, refused)
+        reading = _Reading(staging, scope, records, redactor, caller, latest=clock() + _AHEAD)
         read = await reading.take(lines)
         tenant = Scope(tenant=scope.tenant)
         await judge(staging, records, tenant, mend=mend)
@@ -104,7 +112,9 @@ class _Reading:
     scope: Scope
     records: Records
     redactor: Redactor | None
-    refused: Collection[str]
+    caller: Caller
+    latest: datetime
+    """When a line may have been told at the latest."""
 
     async def take(self, lines: Lines) -> int:
         """Read all of it; return how many memories that were. Raises what is wrong with a line, and names it."""
@@ -113,14 +123,20 @@ class _Reading:
         if first is None:
             raise Unsupported("there is nothing to import: the file is empty")
         check_header(_object(*first))
-        read = 0
+        read, refused = 0, refused_kinds(self.caller)
         async for some in batches(told, BATCH):
             memories = [(number, _clean(_memory(number, line, self.scope), self.redactor)) for number, line in some]
             for number, memory in memories:
-                if memory.kind in self.refused:
+                if memory.created_at > self.latest:
+                    # What is told of its key from now on would have to be told after it.
+                    raise InvalidInput(
+                        f"line {number}: created_at is {moment_text(memory.created_at)}, which is more than a year "
+                        "ahead of the clock here: set the clock, or correct the line. Nothing was imported"
+                    )
+                if memory.kind in refused:
                     raise Forbidden(
-                        f"line {number}: kind is {memory.kind!r}, which no key may import: run `scrubjay import` where "
-                        "the store is, or leave those lines out. Nothing was imported"
+                        f"line {number}: kind is {memory.kind!r}, which this key may not import: run `scrubjay import` "
+                        "where the store is, or leave those lines out. Nothing was imported"
                     )
             await self._look_at(memories)
             read += len(some)
@@ -133,6 +149,9 @@ class _Reading:
         for number, memory in here:
             self._take_in(once, number, memory)
         judged = [self._line(number, memory, owned.get(memory.id)) for number, memory in once.values()]
+        for line in judged:
+            _check_heir(line, owned)
+            self._check_sources(line, owned)
         await self.staging.aside(self.staging.put, judged)
         fresh = [line for line in judged if line.is_fresh]
         near = await self.records.bearing([line.memory for line in fresh]) if fresh else []
@@ -158,6 +177,15 @@ class _Reading:
             )
         closes = stored.closed_as(memory) is not None
         return Line(number=number, memory=memory, fate=Fate.CLOSING if closes else Fate.KNOWN)
+
+    def _check_sources(self, line: Line, stored: Mapping[UUID, Memory]) -> None:
+        """Raise InvalidInput for what is made from a memory that the caller does not see, as `remember` does.
+
+        Whoever made something from a memory hears of its end.
+        """
+        for source in line.memory.derived_from if line.fate is Fate.NEW else ():
+            if source in stored and not self.caller.bounds.sees(stored[source].scope):
+                raise InvalidInput(f"line {line.number}: {no_source(source)}. Nothing was imported")
 
     def _is_the_same(self, one: Memory, other: Memory) -> bool:
         """Whether two with one id are one memory. Of what is archived, only a record is left to compare."""
@@ -217,6 +245,16 @@ class _Storing:
             said = f"{error}. This came up while storing: {far}. Import the same file again, and it goes on from there"
             error.args = (said,)
             raise
+
+
+def _check_heir(line: Line, stored: Mapping[UUID, Memory]) -> None:
+    """Raise InvalidInput for a line that would make a version of what is stored elsewhere, which goes with it."""
+    heir = stored.get(line.memory.superseded_by) if line.memory.superseded_by is not None else None
+    if heir is not None and line.fate is not Fate.KNOWN and heir.scope != line.memory.scope:
+        raise InvalidInput(
+            f"line {line.number}: superseded_by is {heir.id}, which lies in another scope than this line: all versions "
+            "of a memory lie in one. Nothing was imported"
+        )
 
 
 def _says_the_same(one: Memory, other: Memory) -> bool:

@@ -1,10 +1,12 @@
 """Count uses aside: finding a memory must not wait for a write, so uses are gathered and written a little later."""
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 from uuid import UUID
 
+from scrubjay.errors import Unavailable
 from scrubjay.model import Scope
 from scrubjay.ports import Clock, Records
 
@@ -20,6 +22,7 @@ class Uses:
         self._clock = clock
         self._seen: dict[Scope, list[UUID]] = defaultdict(list)
         self._many = 0
+        self._writing: asyncio.Task[None] | None = None
 
     def count(self, scope: Scope, ids: Sequence[UUID]) -> None:
         """Note that these were used from this scope. Of more than are worth holding, those go that wait longest."""
@@ -30,7 +33,26 @@ class Uses:
                 self._many -= len(self._seen.pop(next(iter(self._seen))))
 
     async def flush(self) -> None:
-        """Write what was noted. One that was found several times counts as often."""
+        """Write what was noted, in one transaction. One that was found several times counts as often.
+
+        Whoever is stopped while waiting here stops nothing of it: what is taken is written, and the next who asks
+        waits for that. What a store could not take for the moment is noted still.
+        """
+        if (writing := self._under_way()) is not None:
+            await asyncio.shield(writing)
+        if self._seen and self._under_way() is None:
+            self._writing = asyncio.create_task(self._write(), name="scrubjay-uses")
+        if (writing := self._under_way()) is not None:
+            await asyncio.shield(writing)
+
+    def _under_way(self) -> asyncio.Task[None] | None:
+        return None if self._writing is None or self._writing.done() else self._writing
+
+    async def _write(self) -> None:
         seen, self._seen, self._many = self._seen, defaultdict(list), 0
-        for scope, ids in seen.items():
-            await self._records.touch(scope, ids, at=self._clock())
+        try:
+            await self._records.touch(seen, at=self._clock())
+        except Unavailable:
+            for scope, ids in seen.items():
+                self.count(scope, ids)
+            raise

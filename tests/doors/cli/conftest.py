@@ -6,6 +6,7 @@ import pty
 import select
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,29 @@ def run(home):
         return done
 
     return run
+
+
+@pytest.fixture
+def through_a_pipe(tmp_path):
+    """Call something with the name of a pipe; what it wrote there."""
+
+    def through(write: Callable[[str], object]) -> bytes:
+        pipe = tmp_path / "pipe"
+        os.mkfifo(pipe)
+        with (
+            (tmp_path / "received").open("w+b") as received,
+            subprocess.Popen(["cat", pipe], stdout=received) as reader,
+        ):
+            try:
+                write(str(pipe))
+                assert pipe.is_fifo()
+                reader.wait(60)
+            finally:
+                reader.kill()
+            received.seek(0)
+            return received.read()
+
+    return through
 
 
 @pytest.fixture

@@ -66,5 +66,6 @@ def test_the_log_is_read(run):
 
 
 def test_wrong_keys_are_explained(run):
+    assert "name is '': call the key something, such as 'ci'" in run("keys", "create", "", code=1).err
     assert "cannot be bound" in run("keys", "create", "x", "-r", "admin", "-u", "anna", code=1).err
     assert "use any of read, write, admin" in run("keys", "create", "x", "-r", "fly", code=1).err

@@ -46,6 +46,10 @@ def test_export_to_a_pipe_and_import_from_one(run, told, tmp_path):
     assert run("import", "-", "--home", str(tmp_path / "other"), input=lines).rows == [["3", "0"]]
 
 
+def test_an_export_needs_the_name_of_a_file(run, told):
+    assert "file is empty: name one, or `-` for standard output" in run("export", "", code=1).err
+
+
 def test_export_of_what_holds_now(run, told):
     assert len(run("export", "--current").out.splitlines()) == 3
     assert len(run("export", "--current", "-u", "bob").out.splitlines()) == 2
@@ -65,6 +69,30 @@ def test_an_export_that_fails_leaves_what_was_there(run, told, tmp_path):
     assert done.err.startswith("error: ")
     assert not list(tmp_path.glob(".folder*"))
     assert "cannot be written" in run("export", str(tmp_path / "no" / "folder.ndjson"), code=1).err
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_an_export_to_a_link_goes_where_it_leads(run, told, tmp_path, is_there):
+    (tmp_path / "elsewhere").mkdir()
+    real, link = tmp_path / "elsewhere" / "real.ndjson", tmp_path / "link.ndjson"
+    link.symlink_to(real)
+    if is_there:
+        real.write_text("what was there before")
+    run("export", str(link))
+    assert link.is_symlink()
+    assert real.read_text() == run("export").out
+    assert [path.name for path in real.parent.iterdir()] == ["real.ndjson"]
+
+
+def test_an_export_to_a_link_that_leads_nowhere(run, told, tmp_path):
+    link = tmp_path / "link.ndjson"
+    link.symlink_to(link)
+    assert "cannot be written" in run("export", str(link), code=1).err
+    assert link.is_symlink()
+
+
+def test_an_export_to_a_named_pipe_goes_through_it(run, told, through_a_pipe):
+    assert through_a_pipe(lambda pipe: run("export", pipe)).decode() == run("export").out
 
 
 def test_import_names_what_is_wrong(run, tmp_path):

@@ -94,6 +94,12 @@ def test_backup_and_restore(run, remembered, tmp_path):
         assert run("export", "--tenant", tenant, "--home", "new").out == here
 
 
+def test_a_backup_is_a_file_and_no_stream(run, remembered, tmp_path):
+    assert "file is '-'" in run("backup", "-", code=1).err
+    assert not (tmp_path / "-").exists()
+    run("backup", "./-.backup")
+
+
 def test_backup_and_restore_as_json(run, remembered):
     saved = run("backup", "all.backup", "--json").json
     assert (saved["version"], saved["tenants"], saved["vectors"]) == (3, {"default": 3, "other": 1}, {})
@@ -127,3 +133,17 @@ def test_backup_of_nothing(run, tmp_path):
 
 def test_progress_is_shown_on_a_terminal(terminal, run, remembered):
     assert "everything is the same" in terminal("move", "--to", "sqlite:///new.db").out
+
+
+def test_a_backup_to_a_link_goes_where_it_leads(run, remembered, tmp_path):
+    real, link = tmp_path / "real.backup", tmp_path / "link.backup"
+    link.symlink_to(real)
+    run("backup", str(link))
+    assert link.is_symlink()
+    assert "same on both sides" in dict(run("restore", str(real), "--home", f"{tmp_path}/new").rows)["compared"]
+
+
+def test_a_backup_to_a_named_pipe_goes_through_it(run, remembered, tmp_path, through_a_pipe):
+    (tmp_path / "received.backup").write_bytes(through_a_pipe(lambda pipe: run("backup", pipe)))
+    restored = dict(run("restore", f"{tmp_path}/received.backup", "--home", f"{tmp_path}/new").rows)
+    assert "same on both sides" in restored["compared"]

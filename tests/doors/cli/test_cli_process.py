@@ -1,6 +1,7 @@
 """The real executable: pipes, exit codes, signals, several processes at once, and how quickly it starts."""
 
 import fcntl
+import json
 import signal
 import sqlite3
 import subprocess
@@ -75,6 +76,69 @@ def test_a_reader_that_goes_away_is_no_trouble(process, args):
         complaints = child.stderr.read()
     child.wait(60)
     assert complaints == b""
+
+
+UNWRITTEN = "standard output cannot be written: No space left on device"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [["list"], ["list", "-n", "2000"], ["list", "-n", "2000", "--json"], ["list", "--json"], ["export"], ["--help"]],
+)
+def test_a_full_disk_below_standard_output_is_one_line(process, args):
+    process("remember", "--lines", input="".join(f"line {number} {'long ' * 50}\n" for number in range(200)))
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([*SCRUBJAY, *args], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    as_json = json.dumps({"error": "InvalidInput", "message": UNWRITTEN})
+    assert done.stderr == (as_json if "--json" in args else f"error: {UNWRITTEN}") + "\n"
+
+
+def test_what_went_wrong_is_said_once_when_nothing_can_be_written_either(process):
+    with Path("/dev/full").open("w") as full:
+        line = [*SCRUBJAY, "get", "nothing"]
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert "standard output" not in done.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_stream_that_is_closed_breaks_no_command(run, closed):
+    def done(line: str) -> subprocess.CompletedProcess[str]:
+        asked = ["bash", "-c", f"{sys.executable} -m scrubjay {line} {closed}"]
+        return subprocess.run(asked, capture_output=True, text=True, timeout=180, check=False)
+
+    told = [done("remember 'Prefers tabs' -u ada"), done("list -u ada"), done("export -u ada"), done("--version")]
+    assert [(one.returncode, one.stderr) for one in told] == [(0, "")] * 4
+    assert [bool(one.stdout) for one in told] == [">&-" not in closed.replace("2>&-", "")] * 4
+    assert [row[3] for row in run("list", "-u", "ada").rows] == ["Prefers tabs"]
+    refused = done("get nothing")
+    assert (refused.returncode, refused.stderr.startswith("error: ")) == (1, "2>&-" not in closed)
+    run("doctor")
+
+
+def test_an_export_is_utf_8_whatever_the_terminal_shows(run, tmp_path, monkeypatch):
+    said = "Łódź: 東京 ☕"
+    run("remember", said, "-u", "ada")
+    monkeypatch.setenv("PYTHONIOENCODING", "cp1252")
+    done = subprocess.run([*SCRUBJAY, "export"], capture_output=True, timeout=180, check=True)
+    assert done.stdout.decode() == run("export").out
+    (tmp_path / "out.jsonl").write_bytes(done.stdout)
+    other = str(tmp_path / "other")
+    assert run("import", str(tmp_path / "out.jsonl"), "--home", other).rows == [["1", "0"]]
+    assert [row[3] for row in run("list", "--home", other).rows] == [said]
+
+
+def test_json_loses_no_character_whatever_the_terminal_shows(run, monkeypatch):
+    said = "Łódź: 東京 ☕ 🦉"
+    run("remember", said, "-u", "ada", "--id", "trip")
+    assert said in run("get", "trip", "--json").out, "where it can be shown, it is"
+    for encoding in ("ascii", "cp1252"):
+        monkeypatch.setenv("PYTHONIOENCODING", encoding)
+        done = subprocess.run([*SCRUBJAY, "get", "trip", "--json"], capture_output=True, timeout=180, check=True)
+        assert json.loads(done.stdout)["content"] == said
+        done = subprocess.run([*SCRUBJAY, "get", "東京", "--json"], capture_output=True, timeout=180, check=False)
+        assert "東京" in json.loads(done.stderr)["message"]
 
 
 def test_interrupted_while_it_reads(home):

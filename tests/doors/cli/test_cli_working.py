@@ -101,7 +101,9 @@ def test_a_wrong_span_is_explained(run, wrong):
 
 
 def test_a_session_has_to_be_named(run):
-    assert "session" in run("working", "append", "Hello", code=1).err
+    said = run("working", "append", "Hello", code=1).err
+    # As it is true of `--session`, of `session=` and of a field.
+    assert "session is missing: working memory belongs to a session, name it" in said
     assert json.loads(run("working", "end", "--json", code=1).err)["error"] == "InvalidInput"
 
 

@@ -86,9 +86,28 @@ def test_update_of_importance_keeps_the_version(run):
     assert run("get", known, "--json").json["importance"] == 1
 
 
+def test_update_can_take_the_expiry_off(run):
+    known = run("remember", "Prefers tabs", "--expires", "30d").rows[0][0]
+    assert "say the opposite" in run("update", known, "--expires", "9d", "--never-expires", code=2).err
+    assert run("get", known, "--json").json["expires_at"] is not None
+    assert run("update", known, "--never-expires").rows[0][0] == known
+    assert run("get", known, "--json").json.get("expires_at") is None
+
+
 def test_update_without_a_change_is_refused(run):
     known = run("remember", "Prefers tabs").rows[0][0]
-    assert "give one or more of" in run("update", known, code=1).err
+    for asked in ([known], [known, "--json"]):
+        assert "say what to change: give --content, --key" in run("update", *asked, code=2).err
+
+
+def test_what_has_expired_already_is_said(run):
+    done = run("remember", "Tea is at four", "--id", "tea", "--expires", "2020-01-01")
+    assert done.rows[0][1] == "stored"
+    said = "expired before now, at 2020-01-01"
+    assert f"1 memory {said}" in done.err
+    assert said in run("remember", "Tea", "--expires", "2020-01-01", "--json").err
+    assert f"2 memories {said}" in run("remember", "--lines", "--expires", "2020-01-01", input="one\ntwo\n").err
+    assert said not in run("update", "tea", "--expires", "30d").err
 
 
 def test_forget_closes_and_keeps_the_history(run):

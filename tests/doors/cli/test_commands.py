@@ -1,5 +1,6 @@
 """The command line loads what is asked for: a command does not wait for the modules of all the others."""
 
+import json
 import re
 import subprocess
 import sys
@@ -58,6 +59,23 @@ def test_a_value_that_is_refused_is_named_with_the_remedy(typed, said):
     answer = CliRunner().invoke(app, typed, env={"COLUMNS": "200"})
     assert answer.exit_code == 2
     assert said in answer.output
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (["recall", "x", "--limit", "0"], "'--limit' / '-n': it is '0': use 1 or more"),
+        (["recall", "x", "--colour", "red"], "No such option: --colour"),
+        (["working", "get", "--ttl", "2h"], "No such option: --ttl"),
+        (["recal", "x"], "No such command 'recal'"),
+    ],
+)
+def test_a_program_is_told_in_one_line_of_json(typed, said):
+    answer = CliRunner().invoke(app, [*typed, "--json"], env={"COLUMNS": "200"})
+    assert (answer.exit_code, answer.stdout) == (2, "")
+    told = json.loads(answer.stderr)
+    assert told["error"] == "InvalidInput"
+    assert said in told["message"]
 
 
 def test_the_help_names_all_of_them_in_their_panels():

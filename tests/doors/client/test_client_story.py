@@ -84,6 +84,9 @@ def told(jay, compared: Compared, repository: Path):
     yield step("many", lambda: jay.remember_many(["one", {"content": "two", "user": "bob"}], user="anna", session="s"))
     yield step("update", lambda: jay.update(core.id, content="Prefers spaces", reason="asked", **anna))
     yield step("importance", lambda: jay.update(OWN_ID, importance=0.2, user="anna"))
+    yield step("no importance", lambda: jay.update(OWN_ID, importance=None, user="anna"))
+    yield step("expiry", lambda: jay.update(OWN_ID, expires_at=LATER + timedelta(days=9_999), user="anna"))
+    yield step("no expiry", lambda: jay.update(OWN_ID, expires_at=None, user="anna"))
     yield step("get", lambda: jay.get(OWN_ID))
     yield step("get by name", lambda: jay.get("somebody's/own id"))
     yield step("history", lambda: jay.history(key="pref:indent", **anna))
@@ -230,6 +233,59 @@ def repository(tmp_path_factory) -> Path:
     (folder / ".git").mkdir()
     (folder / "app.py").write_text("def keep(session):\n    return session\n")
     return folder
+
+
+@pytest.mark.parametrize(
+    "own",
+    ["stats", "count", "recall", "export", "a/history", "a/around", "patterns/x", "tasks/x/context", "a/b", "owl"],
+)
+def test_an_id_of_ones_own_may_be_a_word_of_a_route(library, remote, own):
+    for jay in (library, remote):
+        said = jay.remember(f"Told as {own}", id=own, key=f"own:{own}", user="wordy")
+        where = {"user": "wordy"}
+        assert jay.get(own, **where).id == said.id
+        assert [one.id for one in jay.history(own, **where)] == [said.id]
+        assert [one.id for one in jay.around(own, **where)] == [said.id]
+        assert jay.update(own, importance=0.9, **where).memory.importance == 0.9
+        # It names the newest version, and its UUID the first.
+        for content in ("Told anew", "Told once more"):
+            newest = jay.update(own, content=content, **where).memory
+            assert (newest.content, jay.get(own, **where).id) == (content, newest.id)
+        assert jay.get(said.id, **where).content == said.memory.content
+        assert len(jay.history(own, **where)) == 3
+        assert jay.forget(own, **where).ids == (newest.id,)
+
+
+@pytest.mark.parametrize("own", ["conflicts", "search", "by-key", "preferences", "a/boost", "a/importance", "b/c"])
+def test_so_may_that_of_a_fact(library, remote, own):
+    for jay in (library, remote):
+        said = jay.facts.store(f"It is {own}", id=own, key=f"fact:{own}", user="factual")
+        assert jay.facts.get_by_id(own, user="factual").id == said.id
+        assert jay.facts.update_importance(own, 0.9, user="factual").importance == 0.9
+        newest = jay.update(own, content=f"It is still {own}", user="factual").memory
+        assert jay.facts.get_by_id(own, user="factual").id == newest.id
+        assert jay.facts.delete(own, user="factual").ids == (newest.id,)
+
+
+NO_JSON = {"a": {1}}
+
+
+@pytest.mark.parametrize(
+    "tell",
+    [
+        lambda jay: jay.remember("x", data=NO_JSON),
+        lambda jay: jay.remember("x", data={1: 2}),
+        lambda jay: jay.remember_many([{"content": "x", "data": NO_JSON}]),
+        lambda jay: jay.facts.store("x", data={"at": datetime(2026, 1, 1, tzinfo=UTC)}),
+        lambda jay: jay.working.set("plan", NO_JSON, session="s"),
+        lambda jay: jay.working.append({"role": "assistant", "tool_calls": [NO_JSON]}, session="s"),
+        lambda jay: jay.agents.create("nobody", configuration=NO_JSON),
+    ],
+)
+def test_what_is_no_json_is_refused_and_not_translated(library, remote, tell):
+    for jay in (library, remote):
+        with pytest.raises(InvalidInput, match=r"use JSON values only|JSON keys are text"):
+            tell(jay)
 
 
 def test_the_client_answers_as_the_library_does(library, remote, repository):

@@ -13,6 +13,7 @@ from scrubjay.doors.mcp.memory import LazyMemory, opener
 from scrubjay.doors.mcp.server import Door, server_of
 from scrubjay.doors.mcp.tools import TOOLS
 from scrubjay.errors import Forbidden, InvalidInput, NotFound, Unauthenticated, Unsupported
+from scrubjay.models.tokens import WordPiece
 from scrubjay.settings import read_settings
 
 
@@ -108,7 +109,9 @@ async def test_the_mcp_tools_work_with_a_server(url, remote):
     async def memory_of(request, *, writes):
         return await memory.get()
 
-    server = server_of(Door(memory_of, where={"user": "agent"}, shares_files=True), memory.close)
+    server = server_of(
+        Door(memory_of, where={"user": "agent"}, shares_files=True, count=WordPiece().count), memory.close
+    )
     async with Client(server) as client:
         for tool, arguments in [
             ("remember", {"content": "Likes tea", "key": "tea"}),

@@ -6,8 +6,10 @@ import pytest
 from served import GIVEN, serving
 
 import scrubjay
-from scrubjay.client import connect
-from scrubjay.errors import Unauthenticated
+from scrubjay.client import connect, connect_async
+from scrubjay.doors.mcp.tools import Caller
+from scrubjay.doors.shown import Showing
+from scrubjay.errors import NotFound, Unauthenticated
 
 HOUR = timedelta(hours=1)
 
@@ -33,3 +35,15 @@ def test_rules_travel_with_the_question(remote):
     done = remote.consolidate(steps=["decay", "prune"], policy=rules, dry_run=True, user="pruner")
     assert done["decay"].skipped == "no half-life is set"
     assert len(done["prune"].planned) == 2
+
+
+async def test_a_tool_reads_by_id_for_whomever_the_key_is_bound_to(tmp_path):
+    with scrubjay.open(tmp_path, **GIVEN) as jay:
+        key = jay.access.create_key("both", users=["anna", "carl"])
+        his, foreign = (jay.remember("Likes tea", user=user) for user in ("carl", "bob"))
+    with serving(tmp_path) as url:
+        async with connect_async(url, key=key.text) as jay:
+            caller = Caller(jay=jay, where={}, said={}, shares_files=True, showing=Showing(), count=len)
+            assert (await caller.by_id(jay.get, str(his.id))).content == "Likes tea"
+            with pytest.raises(NotFound, match="for users 'anna', 'carl', which this key"):
+                await caller.by_id(jay.get, str(foreign.id))

@@ -3,12 +3,14 @@
 import asyncio
 import socket
 from contextlib import asynccontextmanager
+from types import SimpleNamespace
 
 import pytest
 import uvicorn
 
 from scrubjay.doors.http import connection
 from scrubjay.doors.http.connection import Connection
+from scrubjay.doors.http.streams import EventStream, as_lines
 
 SOON = 0.2
 """Seconds that are waited for what takes as long as a person waits in the real service."""
@@ -40,13 +42,13 @@ class Served:
 
 
 @asynccontextmanager
-async def serving():
+async def serving(answer=None):
     app = Served()
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()  # Who comes before the server is ready waits for it.
         app.port = listener.getsockname()[1]
-        config = uvicorn.Config(app, http=Connection, lifespan="off", log_level="error", ws="none")
+        config = uvicorn.Config(answer or app, http=Connection, lifespan="off", log_level="error", ws="none")
         server = uvicorn.Server(config)
         task = asyncio.create_task(server.serve(sockets=[listener]))
         async with asyncio.timeout(60):
@@ -107,6 +109,34 @@ async def test_a_body_may_be_much_longer_than_a_head():
             writer.write(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n" + b"x" * 1_000_000)
             assert b"200" in await reader.readuntil(b"done")
         writer.close()
+
+
+@pytest.mark.parametrize("kind", ["lines", "events"])
+async def test_who_leaves_a_stream_is_written_nothing_more(kind, caplog):
+    told = []
+
+    async def parts():
+        for number in range(200_000):
+            told.append(number)
+            yield f"{number} {'x' * 1_000}"
+
+    async def answer(scope, receive, send):
+        feed = SimpleNamespace(stop=lambda: None)
+        streamed = await as_lines(parts()) if kind == "lines" else EventStream(feed, parts())
+        await streamed(scope, receive, send)
+
+    async with serving(answer) as app:
+        reader, writer = await asyncio.open_connection("127.0.0.1", app.port)
+        writer.write(b"GET /v1/memory/export HTTP/1.1\r\nhost: x\r\n\r\n")
+        await reader.readexactly(1_000)
+        writer.transport.abort()
+        async with asyncio.timeout(60):
+            while (before := len(told)) < 200_000:
+                await asyncio.sleep(SOON)
+                if len(told) == before:
+                    break
+    assert len(told) < 200_000
+    assert "socket.send() raised exception" not in caplog.text
 
 
 async def test_who_reads_nothing_is_cut_off(hasty):

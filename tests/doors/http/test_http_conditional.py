@@ -111,3 +111,17 @@ async def test_what_was_read_before_another_changed_it_is_not_overwritten(tmp_pa
             with pytest.raises(Conflict, match="was changed or deleted meanwhile"):
                 await late.forget(seen.id, purge=purge)
         assert (await jay.get(seen.id)).importance == 0.9
+
+
+@pytest.mark.parametrize("change", ["PATCH", "DELETE", "DELETE?purge=true"])
+def test_what_is_read_by_an_id_of_ones_own_can_be_changed_as_it_was_read(client, change):
+    client.post("/v1/memory", json={"content": "Prefers tabs", "id": "style"})
+    client.patch("/v1/memory/style", json={"content": "Prefers spaces"})
+    stale = client.get("/v1/memory/style").headers["etag"]
+    client.patch("/v1/memory/style", json={"content": "Prefers both"})
+    verb, _, asked = change.partition("?")
+    path, given = f"/v1/memory/style?{asked}", {"json": {"importance": 0.1}} if verb == "PATCH" else {}
+    assert client.request(verb, path, headers={"if-match": stale}, **given).status_code == 412
+    now = client.get("/v1/memory/style")
+    assert now.json()["content"] == "Prefers both"
+    assert client.request(verb, path, headers={"if-match": now.headers["etag"]}, **given).status_code == 200

@@ -21,6 +21,17 @@ def test_remember_one(client, user):
     assert changed.json()["replaced"] == first.json()["memory"]["id"]
 
 
+def test_what_was_forgotten_is_refused_under_its_own_id_and_left_alone_in_a_list(client, user):
+    told = {"content": "Lunch at noon", "id": f"lunch of {user}", "user": user}
+    assert client.post("/v1/memory", json=told).status_code == 201
+    assert client.delete(f"/v1/memory/lunch of {user}", params={"user": user}).status_code == 200
+    refused = client.post("/v1/memory", json=told)
+    assert refused.status_code == 409
+    assert "is forgotten since" in refused.json()["detail"]
+    again = client.post("/v1/memory", json=[told])
+    assert (again.status_code, again.json()[0]["outcome"]) == (200, "unchanged")
+
+
 def test_remember_many_answers_in_the_same_shape(client, user):
     told = [{"content": f"The {place}th thing", "user": user} for place in range(3)]
     answer = client.post("/v1/memory", json=told)
@@ -178,6 +189,16 @@ def test_update(client, user, remember):
     late = client.patch(f"/v1/memory/{old['id']}", params={"user": user}, json={"content": "Too late"})
     assert late.status_code == 404
     assert "superseded" in late.json()["detail"]
+
+
+def test_update_takes_an_expiry_off_but_no_importance(client, user, remember):
+    told = remember("Prefers tabs", expires_at="2999-01-01T00:00:00Z")
+    there = {"url": f"/v1/memory/{told['id']}", "params": {"user": user}}
+    assert client.patch(**there, json={"importance": 0.9}).json()["memory"]["expires_at"] == "2999-01-01T00:00:00Z"
+    kept = client.patch(**there, json={"expires_at": None})
+    assert (kept.status_code, kept.json()["memory"].get("expires_at")) == (200, None)
+    refused = client.patch(**there, json={"importance": None})
+    assert (refused.status_code, refused.json()["detail"]) == (400, "importance is None: use a number from 0 to 1")
 
 
 def test_history(client, user, remember):

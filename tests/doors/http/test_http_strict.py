@@ -54,6 +54,36 @@ def test_a_query_is_read_from_its_text(client, user):
     assert gone.json()["purged"] is True
 
 
+@pytest.mark.parametrize(
+    ("path", "query", "says"),
+    [
+        ("/v1/memory", "user=a&user=b", "user is ['a', 'b']: give it once"),
+        ("/v1/memory", "limit=1&limit=1", "limit is ['1', '1']: give it once"),
+        ("/v1/memory/export", "project=a&project=b", "project is ['a', 'b']: give it once"),
+        ("/v1/agents/x/cycles", "user=a&user=b", "user is ['a', 'b']: give it once"),
+        ("/v1/memory/history", "key=a&key=b", "key is ['a', 'b']: give it once"),
+    ],
+)
+def test_what_has_one_value_is_given_once(client, path, query, says):
+    answer = client.get(f"{path}?{query}")
+    assert answer.status_code == 400
+    assert says in answer.json()["detail"]
+    assert answer.json()["errors"][0]["field"] == query.partition("=")[0]
+
+
+def test_a_list_in_a_query_is_given_as_often_as_it_is_long(client, user):
+    client.post("/v1/memory", json=[{"content": kind, "kind": kind, "user": user} for kind in ("fact", "rule", "note")])
+    found = client.get(f"/v1/memory?user={user}&kinds=fact&kinds=rule").json()["memories"]
+    assert {one["kind"] for one in found} == {"fact", "rule"}
+
+
+def test_a_moment_is_understood_as_its_refusal_writes_it(client, user):
+    refused = client.get("/v1/memory", params={"user": user, "since": "2026-01-01"}).json()["detail"]
+    said = refused.rpartition(" ")[2]
+    assert said == "2026-01-01T00:00:00Z"
+    assert client.get("/v1/memory", params={"user": user, "since": said}).status_code == 200
+
+
 def test_consolidation_takes_its_rules_with_it(client, user):
     client.post("/v1/memory", json=[{"content": f"Note {place}", "user": user} for place in range(3)])
     asked = {"user": user, "steps": ["prune"], "dry_run": True}

@@ -36,7 +36,10 @@ def problem_of(answer: httpx.Response) -> Problem:
         ({"content": "x", "user": "\ud800"}, "user holds half of a surrogate pair"),
         ({"content": "\x00"}, "NUL"),
         ({"content": "x", "data": [1]}, "data is [1]: use a JSON object"),
-        ({"content": "x", "valid_from": "2026-03-01T12:00:00"}, "without a time zone"),
+        (
+            {"content": "x", "valid_from": "2026-03-01T12:00:00"},
+            "without a time zone: write it with one, such as 2026-03",
+        ),
         (
             {"content": "x", "valid_from": "yesterday"},
             "valid_from is 'yesterday': use a moment with its zone, such as 2026-",
@@ -66,7 +69,7 @@ def test_a_wrong_memory(client, body, says):
         ({"query": "x", "limit": 1001}, "limit is 1001"),
         ({"query": "x", "mode": "magic"}, "mode is 'magic'"),
         ({"query": "x", "kinds": ["Not A Kind"]}, "kind is 'Not A Kind'"),
-        ({"query": "x", "as_of": "2026-03-01"}, "as_of is '2026-03-01' without a time zone: add one"),
+        ({"query": "x", "as_of": "2026-03-01"}, "without a time zone: write it with one, such as 2026-03-01T00:00:00Z"),
         ({"query": "x", "as_of": "nope"}, "as_of is 'nope': use a moment with its zone"),
         ({"query": "x", "as_of": "2026"}, "as_of is '2026': write it out, such as 2026-03-01T12:00:00Z"),
         ({"query": "x", "as_of": 7}, "as_of is 7: write it out, such as"),

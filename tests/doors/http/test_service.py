@@ -15,7 +15,7 @@ import httpx
 import pytest
 import structlog
 
-from scrubjay import __version__
+from scrubjay import __version__, wiring
 from scrubjay.doors.http import answers, is_loopback, serve
 from scrubjay.doors.http.app import application
 from scrubjay.doors.http.server import greeting, log_as_json
@@ -199,6 +199,14 @@ def test_a_port_that_is_taken(tmp_path):
         port = taken.getsockname()[1]
         with pytest.raises(Misconfigured, match=f"SCRUBJAY_PORT is {port}: cannot listen"):
             serve(read_settings(home=tmp_path, port=port))
+
+
+@pytest.mark.parametrize("host", ["nohost.invalid", "192.0.2.1"])
+def test_a_host_that_is_not_here(tmp_path, host):
+    with wiring.open(tmp_path, embedder="none") as jay:
+        jay.access.create_key("any")
+    with pytest.raises(Misconfigured, match=f"SCRUBJAY_HOST is '{host}': cannot listen there"):
+        serve(read_settings(home=tmp_path, host=host))
 
 
 def test_the_command_says_it_in_one_line(tmp_path):

@@ -93,6 +93,7 @@ def keys(home, url) -> dict[str, str]:
             "ours": ours.create_key("ours").text,
             "theirs": theirs.create_key("theirs").text,
             "reader": ours.create_key("reader", rights=["read"]).text,
+            "writer": ours.create_key("writer", rights=["write"]).text,
             "anna": ours.create_key("anna", users=["anna"]).text,
         }
 
@@ -144,6 +145,26 @@ async def test_a_key_does_what_it_may(url, keys):
         assert told.structured_content["memory"]["user"] == "anna"
         refused = await anna.call_tool("recall", {"query": "x", "user": "bob"})
         assert "this key is bound to user 'anna'" in refused.content[0].text
+
+
+async def test_who_may_not_read_is_shown_what_they_told(url, keys):
+    beside = {"source": "board", "reason": "a takeover", "importance": 0.9}
+    moment = datetime(2020, 1, 1, tzinfo=UTC).isoformat()
+    told = {"content": "Tea is at four", "key": "tea", "data": {"cups": 2}}
+    async with client_of(url, keys["ours"]) as ours, client_of(url, keys["writer"]) as writer:
+        await ours.call_tool("remember", told | beside | {"valid_from": moment, "trust": "foreign"})
+        for outcome, trust in (("unchanged", "foreign"), ("superseded", "told"), ("unchanged", "told")):
+            if outcome == "superseded":
+                shown = await ours.call_tool("remember", told | beside | {"trust": "observed"})
+                assert shown.structured_content["memory"]["valid_from"][:4] == "2020", "whoever may read is shown it"
+            done = (await writer.call_tool("remember", told | {"trust": trust})).structured_content
+            memory = done["memory"]
+            assert (done["outcome"], memory["valid_from"]) == (outcome, memory["created_at"])
+            assert (memory["data"], memory["importance"]) == ({"cups": 2}, 0.5)
+            assert {"source", "reason", "author"} & memory.keys() == set()
+        shown = (await writer.call_tool("remember", told | beside)).structured_content["memory"]
+        assert {"source", "reason"} & shown.keys() == set(), "it is not so"
+        assert (await writer.call_tool("recall", {"query": "tea"})).is_error
 
 
 def test_without_a_key_or_with_a_wrong_one_nothing_is_said(url, keys):

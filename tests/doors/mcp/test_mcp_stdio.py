@@ -132,7 +132,7 @@ def test_a_client_is_greeted_before_the_library_loads_and_only_once(tmp_path):
 async def test_the_greeting_is_what_the_library_would_say(tmp_path):
     assert greeting.VERSIONS == HANDSHAKE_PROTOCOL_VERSIONS
     memory = LazyMemory(opener(read_settings(home=tmp_path)))
-    server = server_of(Door(memory.get, where={}, shares_files=True), memory.close)
+    server = server_of(Door(memory.get, where={}, shares_files=True, count=len), memory.close)
     for version in greeting.VERSIONS:
         asked = SessionMessage(JSONRPCRequest.model_validate(initialize(protocolVersion=version)))
         there, reads = anyio.create_memory_object_stream(1)

@@ -1,10 +1,10 @@
 """The tools, resources and prompts, asked by the real MCP client of a server in this process."""
 
 import json
-from contextlib import asynccontextmanager
 
 import mcp_types as types
 import pytest
+from asking import HERE, call, refusal, serving
 from mcp import Client
 from mcp.shared.exceptions import MCPError
 
@@ -15,41 +15,7 @@ from scrubjay.doors.mcp.place import defaults_of
 from scrubjay.doors.mcp.server import Door, described, server_of
 from scrubjay.doors.mcp.tools import TOOLS
 from scrubjay.errors import InvalidInput, StoreUnavailable
-from scrubjay.settings import read_settings
 from scrubjay.testing import ToyEmbedder
-from scrubjay.wiring import wire
-
-HERE = {"user": "anna", "project": "shop"}
-
-
-@asynccontextmanager
-async def serving(home, *, where=HERE, shares_files=True, mode="auto", embedder=None):
-    """A client of the tools, and the memory behind them."""
-    async with wire(read_settings(home=home, background=False), embedder=embedder or ToyEmbedder()) as jay:
-
-        async def memory_of(request, *, writes):
-            return jay
-
-        async def close():
-            pass
-
-        server = server_of(Door(memory_of, where=where, shares_files=shares_files), close)
-        async with Client(server, mode=mode) as client:
-            yield client, jay
-
-
-async def call(client, tool, **arguments):
-    """The text and the structure of an answer that is no error."""
-    answer = await client.call_tool(tool, arguments)
-    [block] = answer.content
-    assert not answer.is_error, block.text
-    return block.text, answer.structured_content
-
-
-async def refusal(client, tool, **arguments) -> str:
-    answer = await client.call_tool(tool, arguments)
-    assert answer.is_error
-    return answer.content[0].text
 
 
 async def test_remember_and_recall(tmp_path):
@@ -135,6 +101,21 @@ async def test_tasks_teach(tmp_path):
         assert "belong together" in await refusal(client, "task_done", success=True, receipt="x", **done)
 
 
+async def test_a_task_that_is_refused_is_not_stored(tmp_path):
+    async with serving(tmp_path) as (client, jay):
+        done = {"task_id": "T-1", "summary": "Ran it", "success": True, "description": "Deploy the shop"}
+        assert "it was changed, or given to another tenant" in await refusal(
+            client, "task_done", receipt="use-bogus", used="helped", **done
+        )
+        assert await jay.count() == 0
+        await call(client, "task_done", **done)
+        _, found = await call(client, "similar_tasks", description="Deploy the shop again")
+        again = {**done, "task_id": "T-2", "receipt": found["receipt"], "used": "helped"}
+        assert "execution_summary is ' '" in await refusal(client, "task_done", **{**again, "summary": " "})
+        # Nor was the receipt used up.
+        assert (await call(client, "task_done", **{**again, "used": "hurt"}))[1]["credited"] == 1
+
+
 async def test_code_and_jobs(tmp_path):
     repository = tmp_path / "code"
     (repository / ".git").mkdir(parents=True)
@@ -171,12 +152,26 @@ async def test_a_server_elsewhere_reads_no_files(tmp_path):
         ("remember", {"content": "x", "colour": "red"}, "colour is not known here: remove it, or check its spelling"),
         ("remember", {"content": "x", "kind": "No Kind"}, "kind is 'No Kind': use a word of lower-case letters"),
         ("remember", {"content": "x", "expires_at": "2026"}, "expires_at is '2026': write it out, such as 2026-"),
-        ("remember", {"content": "x", "expires_at": "2026-03-01T12:00:00"}, "without a time zone: add one, such as Z"),
+        (
+            "remember",
+            {"content": "x", "expires_at": "2026-03-01T12:00:00"},
+            "write it with one, such as 2026-03-01T12:00:00Z",
+        ),
+        (
+            "recall",
+            {"query": "x", "since": "2026-01-01"},
+            "without a time zone: write it with one, such as 2026-01-01T00",
+        ),
         ("remember", {"content": ["x"]}, "content is ['x']: use text"),
         ("remember", {"content": "x", "importance": "high"}, "importance is 'high': use a number, such as 0.5"),
         ("remember", {"content": "x", "valid_from": "yesterday"}, "use a moment with its zone, such as 2026-03-01T"),
         ("recall", {"query": "x", "kinds": "fact"}, "kinds is 'fact': use a list"),
         ("recall", {"query": "x", "limit": 0}, "limit is 0: use a whole number from 1 to 1,000"),
+        ("recall", {"query": "x", "limit": True}, "limit is True: use a whole number, such as 5"),
+        ("context", {"query": "x", "budget": False}, "budget is False: use a whole number, such as 5"),
+        ("remember", {"content": "x", "importance": True}, "importance is True: use a number, such as 0.5"),
+        ("similar_tasks", {"description": ""}, "description is '': give it some text"),
+        ("task_done", {"task_id": "", "summary": "x", "success": True}, "task_id is '': give it text"),
         ("context", {"query": "x", "sections": ["none"]}, "sections.0 is 'none': use 'facts', 'tasks', 'workspace',"),
         ("forget", {}, "say what to forget: an id or a key, and just one of them"),
         ("forget", {"id": "x", "purge": True}, "there is nothing to forget in user=anna project=shop"),
@@ -185,7 +180,9 @@ async def test_a_server_elsewhere_reads_no_files(tmp_path):
 )
 async def test_what_is_wrong_is_said_with_its_remedy(tmp_path, tool, arguments, said):
     async with serving(tmp_path) as (client, _):
-        assert said in await refusal(client, tool, **arguments)
+        refused = await refusal(client, tool, **arguments)
+        assert said in refused
+        assert "leave it out" not in refused
 
 
 async def test_of_very_many_faults_the_first_are_told(tmp_path):
@@ -201,7 +198,7 @@ async def test_a_store_that_is_away_is_said_too(tmp_path):
     async def close():
         pass
 
-    server = server_of(Door(memory_of, where={}, shares_files=True), close)
+    server = server_of(Door(memory_of, where={}, shares_files=True, count=len), close)
     async with Client(server) as client:
         assert "SCRUBJAY_RECORDS" in await refusal(client, "recall", query="x")
         with pytest.raises(MCPError, match="SCRUBJAY_RECORDS"):
@@ -257,7 +254,7 @@ async def test_both_ages_of_the_protocol(tmp_path, mode):
 
 
 def test_the_list_of_tools_stays_short():
-    """Every conversation pays for it: 3.6 characters are a token, and the guide says 3,600 of those."""
+    """Every conversation pays for it: 3.6 characters are a token, and the guide says 3,700 of those."""
     read = [
         {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
         for tool in map(described, TOOLS.values())

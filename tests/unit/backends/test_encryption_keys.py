@@ -121,6 +121,10 @@ def test_why_a_memory_was_closed_is_sealed_unless_it_is_one_word():
     sealed = RING.seal(closed)
     assert "Anna" not in sealed.closed_because
     assert RING.open(sealed) == closed
+    assert (closed.is_forgotten, sealed.is_forgotten) == (True, True), "the store has to know"
+    pruned = a_memory("x").closed(NOW, because="pruned: notes of Anna, forgotten by all")
+    assert RING.seal(pruned).closed_because.rpartition(":")[2] == ""
+    assert (pruned.is_forgotten, RING.seal(pruned).is_forgotten) == (False, False)
 
 
 def test_a_newer_key_seals_and_the_older_ones_open():

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import sqlite3
 import threading
+from contextlib import closing
 
 import pytest
 from sqlalchemy import text
@@ -10,6 +12,7 @@ from sqlalchemy import text
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.faults import Raced
 from scrubjay.errors import Closed, Conflict, StoreDamaged, StoreUnavailable
+from scrubjay.testing.events import eventually
 
 
 @pytest.fixture
@@ -143,6 +146,66 @@ async def test_the_log_is_emptied_between_two_transactions(database, tmp_path):
     assert await stored(database) == {"before", "w"}
     await database.checkpoint()
     assert (tmp_path / "scribe.db-wal").stat().st_size == 0
+
+
+@pytest.fixture
+def reader(tmp_path, database):
+    """Another program, in the middle of reading what is in the log by now."""
+    with closing(sqlite3.connect(tmp_path / "scribe.db", isolation_level=None)) as connection:
+        connection.execute("BEGIN")
+        connection.execute("SELECT * FROM words").fetchall()
+        yield connection
+
+
+async def test_while_somebody_reads_the_log_is_left_to_be_emptied_and_writers_go_on(
+    database, reader, tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setattr("scrubjay.backends.sql.ahead.AGAIN_SECONDS", 0.01)
+    log = tmp_path / "scribe.db-wal"
+    async with asyncio.timeout(20):  # To wait for the reader would take 30 seconds, for everybody.
+        await database.checkpoint()
+        await database.checkpoint()
+        await database.write(adding("meanwhile"))
+    assert log.stat().st_size > 0
+    [said] = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert "what was purged is still in the log" in said
+    reader.execute("COMMIT")
+    await eventually(lambda: log.stat().st_size == 0)
+    assert await stored(database) == {"meanwhile"}
+
+
+async def test_a_log_that_is_to_be_emptied_keeps_no_writer_from_waiting_for_others(database, reader, tmp_path):
+    await database.checkpoint()
+    with closing(sqlite3.connect(tmp_path / "scribe.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        writing = asyncio.create_task(database.write(adding("behind")))
+        await asyncio.wait([writing], timeout=0.3)  # Longer than one waits who empties the log.
+        other.execute("COMMIT")
+    assert await writing == "behind"
+
+
+async def test_a_log_that_is_to_be_emptied_is_emptied_by_who_closes(database, reader, tmp_path, monkeypatch):
+    monkeypatch.setattr("scrubjay.backends.sql.ahead.AGAIN_SECONDS", 3600)
+    await database.checkpoint()
+    reader.execute("COMMIT")  # It has the file open still, so that SQLite itself leaves the log.
+    await database.write(adding("w"))
+    await database.shut()
+    assert (tmp_path / "scribe.db-wal").stat().st_size == 0
+
+
+async def test_a_log_that_cannot_be_emptied_keeps_nobody_from_writing(database, reader, monkeypatch):
+    monkeypatch.setattr("scrubjay.backends.sql.ahead.AGAIN_SECONDS", 0.01)
+    await database.checkpoint()
+    tried = threading.Event()
+
+    def fails(*_, **__):
+        tried.set()
+        raise sqlite3.OperationalError("disk I/O error")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("scrubjay.backends.sql.ahead.WriteAhead.empty", fails)
+        assert await asyncio.to_thread(tried.wait, 60)
+        assert await database.write(adding("w")) == "w"
 
 
 async def test_what_nobody_waits_for_any_more_is_not_written(database):

@@ -1,5 +1,6 @@
 """Sentences stay whole where a full stop is no end, and part where it is."""
 
+import time
 from itertools import pairwise
 
 import pytest
@@ -27,6 +28,8 @@ def cut(text):
         ("Answer: No. I said so.", ["Answer: No.", "I said so."]),
         ("It costs approx. 5 euros, i.e. little.", ["It costs approx. 5 euros, i.e. little."]),
         ("He said “Stop.” She did.", ["He said “Stop.”", "She did."]),
+        ("連絡はbob@a.exampleへ。明日は雨！", ["連絡はbob@a.exampleへ。", "明日は雨！"]),
+        ("Write to (bob@a.example). Then go.", ["Write to (bob@a.example).", "Then go."]),
         ("本日は晴れ。明日は雨！", ["本日は晴れ。", "明日は雨！"]),
         ("", []),
         (" \n\t ", []),
@@ -75,3 +78,12 @@ def test_no_word_is_lost_and_nothing_overlaps(text):
 def test_every_word_of_prose_is_in_some_sentence(words, between):
     text = f"{between} ".join(words)
     assert "".join("".join(cut(text)).split()) == "".join(text.split())
+
+
+@pytest.mark.parametrize(
+    "piece", ["@", "a", ".", "a. ", "a.", "no. ", "`a", "a\n", "。", "http://a. ", "A\n ", "- a\n"]
+)
+def test_a_megabyte_of_hostile_text_is_cut_in_time(piece):
+    began = time.process_time()
+    sentences_of(piece * (1_000_000 // len(piece)))
+    assert time.process_time() - began < 30

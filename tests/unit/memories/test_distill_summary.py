@@ -1,5 +1,6 @@
 """A summary is made of what was said, fits its budget, and says nothing twice."""
 
+import time
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -179,3 +180,26 @@ def test_a_long_session_takes_seconds_at_most():
     began = datetime.now(UTC)
     assert distilled(memories, budget=400).summary.tokens <= 400
     assert datetime.now(UTC) - began < timedelta(seconds=60)
+
+
+@pytest.mark.parametrize(
+    "piece", ["@", "a", "a@", "A-", "a/", "i like ", "my name is ", '"i like" ', "@ab ", "Foo Bar ", "next friday "]
+)
+def test_hostile_talk_is_distilled_in_time(piece):
+    hostile = piece * (1_000_000 // len(piece))
+
+    began = time.process_time()
+    distill(talk([("user", hostile)]), now=NOW, tokens=WORDS, budget=200)
+    assert time.process_time() - began < 30
+
+
+def test_of_a_very_long_message_the_opening_is_distilled():
+    filler = "It rained again. " * 2_000
+    found = distill(
+        talk([("user", f"I live in Lisbon. {filler} I live in Porto."), ("user", " " * 30_000 + "I live in Faro.")]),
+        now=NOW + timedelta(hours=1), tokens=WORDS, budget=200,
+    )  # fmt: skip
+
+    assert [fact.content for fact in found.facts] == ["I live in Lisbon"]
+    assert found.summary is not None
+    assert "Porto" not in found.summary.text

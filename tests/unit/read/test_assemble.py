@@ -91,6 +91,31 @@ def test_a_budget_too_small_for_anything_leaves_everything_out(budget):
     assert all("no room" in item.why and item.tokens > 0 for item in page.left_out)
 
 
+def test_of_an_answer_that_finds_no_room_the_beginning_is_written():
+    """Rather than nothing; and as much of it as there is room for."""
+    long = a_memory(f"The database runs in Frankfurt. {'It was moved there by the platform team. ' * 30}")
+    whole = a_page(budget=300, ranked=[found(long)])
+    assert contents(whole.items) == [long.content]
+    page = a_page(budget=100, ranked=[found(long)], standing=[a_memory("Use tabs", kind="preference")])
+    assert "- The database runs in Frankfurt. It was moved" in page.text
+    assert page.text.endswith(" …")
+    assert 50 < page.tokens <= 100
+    assert page.left_out == ()
+    other = a_memory("Anna likes tea")
+    shared = a_page(budget=100, ranked=[found(long), found(other)])
+    assert contents(shared.items) == [other.content], "another answer that fits is better than half of one"
+    code = a_memory("\n".join(f"    value_{place} = compute({place})" for place in range(60)), kind="code")
+    cut = a_page(budget=60, ranked=[found(code)])
+    assert "    value_0 = compute(0)\n" in cut.text
+    assert all(line.endswith(")") or "value" not in line for line in cut.text.splitlines()), "whole lines only"
+
+
+def test_a_warning_stays_with_the_beginning():
+    long = a_memory("The parser lives in parse.py. " * 40)
+    page = a_page(budget=100, ranked=[found(long)], warnings={long.id: "parse.py has changed"})
+    assert "(stale: parse.py has changed)" in page.text
+
+
 def test_the_beginning_does_not_depend_on_the_question():
     standing = [
         a_memory(f"Rule {number}", kind="rule", key=f"rule:{number}", importance=number / 9) for number in range(9)

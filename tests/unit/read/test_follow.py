@@ -1,4 +1,4 @@
-"""Follow: the turn after a good match and the turns of a named time join the candidates, and nothing else does."""
+"""Follow: the turn after a good match, and turns and events of a named time join the candidates; nothing else does."""
 
 from datetime import UTC, datetime
 
@@ -6,7 +6,7 @@ import pytest
 
 from scrubjay.backends.memory import MemoryStore
 from scrubjay.model import Filter, Query
-from scrubjay.read.follow import FOLLOWED, UNSEEN, follow
+from scrubjay.read.follow import FOLLOWED, OF_A_TIME, UNSEEN, follow
 from scrubjay.read.fuse import Candidate
 from scrubjay.read.understand import understand
 from scrubjay.testing.values import NOW, a_memory, a_scope, told
@@ -110,7 +110,33 @@ async def test_a_time_outside_of_the_filter_is_not_looked_up(store):
     assert await follow(pairs, question=understand(query), query=query, records=store, now=NOW) == pairs
 
 
-async def test_nothing_joins_what_stands_alone(store):
-    await dated_talk(store, 25)
+async def test_events_of_a_time_join_whatever_was_found_and_facts_do_not(store):
+    [said] = await dated_talk(store, 25)
+    then = datetime(2023, 5, 25, 12, tzinfo=UTC)
+    happened, _ = await told(
+        store, a_memory("Upgraded", kind="event", valid_from=then), a_memory("Holds since then", valid_from=then)
+    )
     fact = a_memory("She was there")
-    assert len(await followed(store, fact, text="what did she do on 25 May 2023?")) == 1
+    found = await followed(store, fact, text="what did she do on 25 May 2023?")
+    assert {memory.id for _, memory in found} == {fact.id, said.id, happened.id}
+
+
+async def test_what_happened_on_a_day_of_any_year_joins_as_of_the_last(store):
+    told_then = datetime(NOW.year - 1, 12, 9, 12, tzinfo=UTC)
+    [then, *_] = await told(
+        store,
+        a_memory("Moved to the new office", kind="event", valid_from=told_then),
+        a_memory("Bought chairs", kind="event", valid_from=told_then.replace(day=10)),
+    )
+    found = await followed(store, text="what happened on 9 December?")
+    assert [memory for _, memory in found] == [then]
+
+
+async def test_notes_of_a_day_leave_room_for_what_happened_on_it(store):
+    then = datetime(NOW.year - 1, 12, 9, 12, tzinfo=UTC)
+    [event] = await told(store, a_memory("Moved to the new office", kind="event", valid_from=then))
+    await told(store, *(a_memory(f"Note {number}", valid_from=then) for number in range(2 * OF_A_TIME)))
+    text = "what happened on 9 December?"
+    assert [memory for _, memory in await followed(store, text=text)] == [event]
+    assert [memory for _, memory in await followed(store, text=text, kinds=("event",))] == [event]
+    assert await followed(store, text=text, kinds=("fact",)) == []

@@ -16,6 +16,7 @@ from scrubjay.read.rerank import (
     EVENT_HALF_LIFE,
     FACT_HALF_LIFE,
     IMPORTANCE,
+    IN_PASSING,
     MOST_USE,
     NEIGHBOURS,
     PARTS,
@@ -129,6 +130,41 @@ def test_a_turn_of_the_time_that_is_named_counts_more():
     assert "of that time" in next(answer.why for answer in answers if answer.memory is then)
 
 
+def test_an_event_is_of_the_day_that_it_says_and_hardly_of_the_next():
+    then, next_day, said = (
+        a_memory("Upgraded", kind="event", valid_from=NOW - 9 * DAY),
+        a_memory("Merged", kind="event", valid_from=NOW - 8 * DAY),
+        a_memory("Heard of it", kind="message", valid_from=NOW - 8 * DAY),
+    )
+    fact = a_memory("Since then", valid_from=NOW - 9 * DAY)
+    found = [pair(then, -1.0), pair(next_day, 0.5), pair(said, 0.0), pair(fact, 1.0)]
+    answers = ranked(*found, question=ask(f"What happened on {NOW - 9 * DAY:%Y-%m-%d}?"))
+    assert answers[0].memory is then, "also among few, where relevance spreads little"
+    assert signals_of(then, answers)["time"] == DATED + 1.0, "no event is less like such a question than another"
+    assert 0 < signals_of(next_day, answers)["time"] <= DATED / 2
+    assert signals_of(fact, answers)["time"] == 0
+    why = {answer.memory.content: answer.why for answer in answers}
+    assert "of that time" in why["Upgraded"]
+    assert "near that time" in why["Merged"]
+    assert "near that time" in why["Heard of it"]
+    assert "time" not in why["Since then"]
+    assert "beside other matches" not in why["Upgraded"]
+
+
+def test_a_time_that_is_named_in_passing_speaks_for_an_event_by_half():
+    then, before = (
+        a_memory("Watched the final", kind="event", valid_from=NOW - DAY),
+        a_memory("Ran ten kilometres", kind="event", valid_from=NOW - 2 * DAY),
+    )
+    fact = a_memory("On call: Ben")
+    found = [pair(then, -1.0), pair(before, -1.0), pair(fact, 2.0)]
+    answers = ranked(*found, question=ask(f"Who was on call on {NOW - DAY:%Y-%m-%d}?"))
+    assert answers[0].memory is fact
+    assert signals_of(then, answers)["time"] == DATED * IN_PASSING
+    assert "of that time" in next(answer.why for answer in answers if answer.memory is then)
+    assert "near that time" in next(answer.why for answer in answers if answer.memory is before)
+
+
 def test_what_is_known_of_talk_counts_less_among_few():
     said, *others = [turn(place, author="Anna") for place in range(0, 400, 10)]
     few = signals_of(said, ranked(pair(said), pair(others[0], 0.0)))["told"]
@@ -211,6 +247,25 @@ def test_why_calls_close_only_what_is_closer_than_most():
     [near] = ranked(pair(a_memory(), meaning=0.41, meaning_z=0.2))
     [far] = ranked(pair(a_memory(), meaning=0.11, meaning_z=-0.3))
     assert (near.why, far.why) == ("close in meaning (0.41)", "less close in meaning (0.11)")
+
+
+def test_why_tells_the_likeness_on_the_scale_of_the_model():
+    class Squared:
+        """Says that a cosine means its square."""
+
+        def calibrate(self, cosine: float) -> float:
+            return max(0.0, cosine) ** 2
+
+    # Far from the mean of what was found, or close to it: what counts is how close in meaning it is.
+    for cosine, deviations, why in (
+        (0.6, -0.3, "close in meaning (0.36)"),
+        (0.3, 2.0, "a little alike in meaning (0.09)"),
+    ):
+        [one] = ranked(pair(a_memory(), meaning=cosine, meaning_z=deviations))
+        one = one._replace(scale=Squared())
+        assert (one.why, f"{one.likeness:.2f}") == (why, why[-5:-1])
+    [alone] = ranked(pair(a_memory(), meaning=0.6))
+    assert alone.likeness == 0.6
 
 
 def test_why_says_that_an_assistant_stands_back():

@@ -127,7 +127,7 @@ def test_a_repetition_gives_its_place_to_whatever_is_left():
 
 def test_all_are_fetched_whose_titles_are_to_be_compared():
     pairs = found_for([plain(5.0)] * 10 + [plain(1.0)] * 90)
-    assert shortlist(relevances(pairs), alone(pairs), 10, titled=True) == 100
+    assert shortlist(relevances(pairs), alone(pairs), 10, together=True) == 100
 
 
 def test_where_there_is_a_turn_all_are_fetched():

@@ -1,66 +1,17 @@
-"""Times: what a question names as a day, a month or a year, and how near to it something is."""
+"""Times: how near to one that a question names something was said, or happened."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from scrubjay.read.times import HALVED, nearness, times_in
+from scrubjay.read.named_times import times_in
+from scrubjay.read.times import ANOTHER_YEAR, HALVED, HAPPENED, happened, nearness
 
 NOW = datetime(2024, 3, 15, 18, 30, tzinfo=UTC)
 
 
 def day(year, month, number):
     return datetime(year, month, number, tzinfo=UTC)
-
-
-def named(question):
-    return [(time.start, time.end) for time in times_in(question, NOW)]
-
-
-@pytest.mark.parametrize(
-    ("question", "start", "end"),
-    [
-        ("What did she do on 25 May, 2022?", day(2022, 5, 25), day(2022, 5, 26)),
-        ("What did she do on the 8th of December 2023?", day(2023, 12, 8), day(2023, 12, 9)),
-        ("What did she show on October 13, 2023?", day(2023, 10, 13), day(2023, 10, 14)),
-        ("what did she show on october 13th 2023", day(2023, 10, 13), day(2023, 10, 14)),
-        ("What happened on 2023-12-31?", day(2023, 12, 31), day(2024, 1, 1)),
-        ("What did she achieve in January 2022?", day(2022, 1, 1), day(2022, 2, 1)),
-        ("What did she achieve in December, 2022?", day(2022, 12, 1), day(2023, 1, 1)),
-        ("Was there a 31 February 2023?", day(2023, 2, 1), day(2023, 3, 1)),
-        ("What did he organize in 2021?", day(2021, 1, 1), day(2022, 1, 1)),
-        ("What did we say today?", day(2024, 3, 15), day(2024, 3, 16)),
-        ("Whom did I meet Yesterday?", day(2024, 3, 14), day(2024, 3, 15)),
-        ("What did I plan last week?", day(2024, 3, 8), day(2024, 3, 15)),
-        ("What did I plan this month?", day(2024, 2, 15), day(2024, 3, 16)),
-        ("What broke two weeks ago?", day(2024, 2, 27), day(2024, 3, 5)),
-        ("What broke 3 days ago?", day(2024, 3, 12), day(2024, 3, 13)),
-    ],
-)
-def test_a_time_is_read(question, start, end):
-    assert named(question) == [(start, end)]
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "",
-        "What may I eat?",
-        "March on!",
-        "Which of the 2000 users left?",
-        "What is on port 2023?",
-        "When did she go to the fair?",
-    ],
-)
-def test_what_names_no_time(question):
-    assert named(question) == []
-
-
-def test_several_times_are_several_and_one_date_is_one():
-    assert named("Where was he between August 11 2023 and 15 August 2023?") == [
-        (day(2023, 8, 15), day(2023, 8, 16)),
-        (day(2023, 8, 11), day(2023, 8, 12)),
-    ]
 
 
 def test_a_month_without_its_year_is_that_of_any_year():
@@ -83,3 +34,25 @@ def test_nearness_is_whole_inside_and_halves_with_the_days():
     assert [nearness(moment, times) for moment in (inside, after)] == [1.0, 0.5]
     assert nearness(day(2022, 5, 25) - timedelta(days=HALVED), times) == 0.5
     assert nearness(inside, []) == 0
+
+
+def test_what_happened_right_after_a_time_is_never_more_than_half_of_it():
+    times = times_in("What happened yesterday?", NOW)
+    moments = [day(2024, 3, 14), day(2024, 3, 15) - timedelta(microseconds=1), day(2024, 3, 15), day(2024, 3, 13)]
+    assert [happened(moment, times, NOW) for moment in moments] == [1.0, 1.0, 0.5, 0.25]
+    assert happened(day(2024, 3, 15) + timedelta(days=2 * HAPPENED), times, NOW) == 0.25
+
+
+def test_an_earlier_year_is_half_of_the_last_one():
+    times = times_in("What happened on 9 November?", NOW)
+    moments = [day(2023, 11, 9), day(2021, 11, 9), day(2021, 11, 10)]
+    assert [happened(moment, times, NOW) for moment in moments] == [1.0, ANOTHER_YEAR, pytest.approx(0.0)]
+
+
+def test_what_is_named_roughly_fades_slowly():
+    times = times_in("What happened a year ago?", NOW)
+    year_ago = NOW - timedelta(days=365)
+    near = [happened(year_ago + timedelta(days=days), times, NOW) for days in (0, 50, 150, 300)]
+    assert near == sorted(near, reverse=True)
+    assert near[:2] == [1.0, 1.0]
+    assert 0.2 < near[2] < 0.5

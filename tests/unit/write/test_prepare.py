@@ -32,6 +32,12 @@ def test_nothing_told_is_the_default():
     assert (memory.kind, memory.trust, memory.valid_from) == ("note", Trust.TOLD, NOW)
 
 
+@pytest.mark.parametrize("content", [None, 7, " "])
+def test_a_content_that_is_refused_is_named_as_it_was_given(content):
+    with pytest.raises(InvalidInput, match=f"content is {content!r}: give it some text"):
+        prepared({"content": content})
+
+
 def test_a_place_of_its_own_is_narrower_or_elsewhere_but_never_another_tenants():
     assert prepared({"content": "x", "project": "p"}).scope == a_scope(project="p")
     assert prepared({"content": "x", "user": "bob"}).scope == Scope(user="bob")

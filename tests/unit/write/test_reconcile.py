@@ -140,8 +140,9 @@ def test_the_same_id_and_the_same_words_are_unchanged():
 @pytest.mark.parametrize("other", [{"content": "else"}, {"kind": "fact"}, {"key": "k"}, {"data": {"a": 1}}])
 def test_the_same_id_for_something_else_is_refused(other):
     stored = a_memory("Prefers tabs")
-    with pytest.raises(IdTaken, match="Prefers tabs"):
+    with pytest.raises(IdTaken, match=f"id {stored.id} names another memory already") as refused:
         reconcile(replace(stored, **other), Known(same_id=stored))
+    assert "Prefers tabs" not in str(refused.value)
 
 
 def test_a_refusal_does_not_tell_what_another_user_stored():
@@ -186,6 +187,66 @@ def test_the_same_told_at_once_by_two_is_one_memory_whoever_is_stored_first(key)
     draft = a_memory("Rome", key=key, created_at=NOW, valid_from=NOW)
     decision = reconcile(draft, Known(same_key=(stored,) if key else (), same_words=stored))
     assert (decision.outcome, decision.memory, decision.opens) == ("unchanged", stored, ())
+
+
+AHEAD = timedelta(seconds=5)
+
+
+def told_ahead(content, **told):
+    """What was told of its own present by a clock that is ahead of ours."""
+    return a_memory(content, **{"key": "city", "created_at": NOW + AHEAD, "valid_from": NOW + AHEAD, **told})
+
+
+def current(decision, known, now):
+    """What holds at present, after the decision, of what was known before it."""
+    closed = {one.id for one in decision.closes}
+    believed = [one for one in known if one.id not in closed] + list(decision.opens)
+    return [one.content for one in believed if one.holds(now)]
+
+
+@pytest.mark.parametrize("now", [NOW, NOW + AHEAD, day(1)], ids=["at-once", "when-the-clock-is-there", "later"])
+@pytest.mark.parametrize(
+    ("start", "wins"), [(NOW, True), (NOW + timedelta(seconds=2), True), (NOW - timedelta(hours=1), False)]
+)
+def test_whatever_the_clocks_say_a_key_has_the_value_that_was_told_last(now, start, wins):
+    known = (told_ahead("Rome"),)
+    draft = a_memory("Oslo", key="city", created_at=NOW, valid_from=start)
+    decision = reconcile(draft, Known(same_key=known))
+    assert current(decision, known, now) == ["Oslo" if wins else "Rome"]
+    assert decision == reconcile(draft, Known(same_key=known))
+    assert all(one.superseded_at > one.created_at for one in decision.closes)
+
+
+def test_what_is_told_of_the_future_hides_nothing_that_a_clock_ahead_has_told():
+    known = (told_ahead("Rome"),)
+    decision = reconcile(a_memory("Oslo", key="city", created_at=NOW, valid_from=day(1)), Known(same_key=known))
+    assert decision.memory.valid_from == day(1)
+    assert [current(decision, known, now) for now in (NOW, day(2))] == [["Rome"], ["Oslo"]]
+
+
+def test_a_future_that_a_clock_ahead_has_told_stays_one():
+    known = (told_ahead("Rome", valid_from=day(1)),)
+    decision = reconcile(a_memory("Oslo", key="city", created_at=NOW, valid_from=NOW), Known(same_key=known))
+    assert (decision.memory.created_at, decision.memory.valid_to) == (NOW, day(1))
+    assert [current(decision, known, now) for now in (NOW, day(2))] == [["Oslo"], ["Rome"]]
+
+
+@pytest.mark.parametrize("key", [None, "city"])
+def test_the_same_on_better_word_than_a_clock_ahead_told_it_holds_at_once(key):
+    stored = told_ahead("Rome", key=key, trust=Trust.FOREIGN)
+    draft = a_memory("Rome", key=key, created_at=NOW, valid_from=NOW)
+    decision = reconcile(draft, Known(same_key=(stored,) if key else (), same_words=stored))
+    assert decision.outcome == "superseded"
+    assert current(decision, [stored], NOW) == ["Rome"]
+
+
+@pytest.mark.parametrize("key", [None, "city"])
+def test_a_correction_of_what_a_clock_ahead_has_told_holds_at_once(key):
+    old = told_ahead("Rom", key=key)
+    draft = a_memory("Rome", key=key, created_at=NOW, valid_from=old.valid_from)
+    decision = correct(draft, Known(same_key=(old,) if key else ()), old=old)
+    assert (decision.memory.valid_from, current(decision, [old], NOW)) == (old.valid_from, ["Rome"])
+    assert decision.closes[0].superseded_at == decision.memory.created_at > old.created_at
 
 
 def test_known_words_without_a_key_told_of_an_earlier_time_replace_what_was_believed():

@@ -175,6 +175,8 @@ HOSTILE = [
     "-----BEGIN PRIVATE KEY-----",
     "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAAAAAA\n",
     "-----BEGIN PRIVATE KEY-----\nAb-Cd: ",
+    "-----BEGIN PRIVATE KEY-----\n" + "Abc: " * 5000 + "!",
+    "-----BEGIN PRIVATE KEY-----\n" + "Abc: xAbc: \t" * 5000 + "!",
     "token:\t",
     "api_key=a1",
     "softlayer_key" + " " * 5000,
@@ -204,6 +206,15 @@ def test_a_megabyte_of_hostile_text_is_read_quickly(piece):
     began = time.process_time()
     redactor.redact(text)
     assert time.process_time() - began < 30
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\\n", " "])
+def test_a_key_with_headers_is_found_also_where_it_is_cut_off(newline):
+    begin = "-----BEGIN RSA " + "PRIVATE KEY-----"
+    headers = ["Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-128-CBC,3F17F5316E2BAC89", "Comment: made at home, in May"]
+    text = f"before {newline.join([begin, *headers, 'MIIEpAIBAAKCAQEA7xyzabcd' * 2])}"
+
+    assert redactor.redact(text) == ("before [redacted:private-key]", ("private-key",))
 
 
 def test_every_string_of_a_write_is_cleaned():

@@ -169,7 +169,7 @@ async def test_both_roads_store_the_same_rows(file, monkeypatch, many):
     told = drafts()[:many]
     short, long = await file("short"), await file("long")
     answers = [await joint.SqliteJoint(short).write(told, reconcile, ahead_of(told))]
-    monkeypatch.setattr(writing, "_are_new", lambda drafts, decide: False)
+    monkeypatch.setattr(writing, "_all_new", lambda drafts, decide: None)
     answers.append(await joint.SqliteJoint(long).write(told, reconcile, ahead_of(told)))
     assert answers[0] == answers[1]
     for table in TABLES:
@@ -194,7 +194,7 @@ async def test_more_than_go_together_are_stored_on_both_roads(file, monkeypatch)
     told = [*drafts(), *(a_memory(f"Note {number}") for number in range(bulk.AT_ONCE))]
     short, long = await file("short"), await file("long")
     answers = [await joint.SqliteJoint(short).write(told, reconcile, ahead_of(told))]
-    monkeypatch.setattr(writing, "_are_new", lambda drafts, decide: False)
+    monkeypatch.setattr(writing, "_all_new", lambda drafts, decide: None)
     monkeypatch.setattr(bulk, "AT_ONCE", len(told) + 1)
     answers.append(await joint.SqliteJoint(long).write(told, reconcile, ahead_of(told)))
     assert answers[0] == answers[1]

@@ -43,10 +43,15 @@ async def imported(stores, lines, **options):
     index = Index(
         stores=stores, embedder=ToyEmbedder(), reopen=lambda identity: None, events=LocalEvents(), clock=Ticking()
     )
-    given = {"scope": Scope(), "redactor": None, **options}
-    return await import_lines(
-        lines, records=stores.records, index=index, events=LocalEvents(), clock=Ticking(), **given
-    )
+    given = {"scope": Scope(), "redactor": None, "clock": Ticking(), **options}
+    return await import_lines(lines, records=stores.records, index=index, events=LocalEvents(), **given)
+
+
+async def test_what_was_told_long_after_now_is_refused_with_its_line(stores):
+    one, other = a_memory("soon", created_at=NOW + DAY), a_memory("late", created_at=NOW + 367 * DAY)
+    with pytest.raises(InvalidInput, match=r"line 3: created_at is .* more than a year ahead .*Nothing was imported"):
+        await imported(stores, lines_of([one, other]))
+    assert await imported(stores, lines_of([one])) == (1, 0)
 
 
 async def count(stores):

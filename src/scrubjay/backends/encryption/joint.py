@@ -7,7 +7,7 @@ from uuid import UUID
 
 from scrubjay.backends.encryption.records import EncryptedRecords, check_unsealed
 from scrubjay.model import Memory, Remembered
-from scrubjay.ports import Ahead, Decide, Joint
+from scrubjay.ports import Ahead, Decide, Joint, Sight
 
 _ASKED: Final = 10_000
 
@@ -30,9 +30,11 @@ class EncryptedJoint:
         self._asked |= found
         return found
 
-    async def write(self, drafts: Sequence[Memory], decide: Decide, ahead: Ahead) -> list[Remembered]:
+    async def write(
+        self, drafts: Sequence[Memory], decide: Decide, ahead: Ahead, *, sight: Sight | None = None
+    ) -> list[Remembered]:
         """Ask `decide` about each draft in turn and store what it says, with its vectors."""
-        write = partial(self._joint.write, ahead=ahead)
+        write = partial(self._joint.write, ahead=ahead, sight=sight)
         return await self._records.written(drafts, decide, write, unknown=self._unknown)
 
     async def _unknown(self, drafts: Sequence[Memory]) -> set[UUID]:

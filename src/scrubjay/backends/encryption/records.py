@@ -6,20 +6,21 @@ keys, such filters are applied here, to all that the rest of the filter admits.
 """
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
-from typing import Final, TypeAlias, TypeVar
+from functools import partial
+from typing import Final, TypeAlias, TypeVar, Unpack
 from uuid import UUID
 
 from scrubjay.backends.encryption.masters import FILE_SETTING, SETTING
-from scrubjay.backends.encryption.ring import Ring
+from scrubjay.backends.encryption.sealing import Sealing, to_be_sealed
 from scrubjay.backends.encryption.twins import Twins, Unknown
 from scrubjay.backends.encryption.vault import KeyVault, Rings, needs_a_key
 from scrubjay.errors import InvalidInput
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
 from scrubjay.model.sealed import SEAL, is_sealed
-from scrubjay.ports import Counts, Decide, Decision, Known, Marked, Records
+from scrubjay.ports import Counts, Decide, Decision, Forgotten, Kept, Known, Marked, Records, Sight
 from scrubjay.ports.records import NOTHING
 
 T = TypeVar("T")
@@ -35,29 +36,6 @@ NO_KEY: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Sealing:
-    """Seals and opens for one call: what has to be encrypted is, with the keys of its tenant."""
-
-    vault: KeyVault
-    rings: Rings
-
-    def seal(self, memory: Memory) -> Memory:
-        if not memory.encrypted:
-            return memory
-        return self._ring(memory).seal(memory, searchable=self.vault.rules.search == "words")
-
-    def seal_opened(self, memory: Memory) -> Memory:
-        """The same for a new row, which may be of a kind that is always encrypted."""
-        return self.seal(_marked(memory) if self.vault.rules.cover(memory.kind) else memory)
-
-    def open(self, memory: Memory) -> Memory:
-        return self._ring(memory).open(memory)
-
-    def _ring(self, memory: Memory) -> Ring:
-        return self.rings[memory.scope.tenant]
-
-
 class EncryptedRecords:
     """The `Records` port over another one. Everything is as it is there, but what memories say."""
 
@@ -68,9 +46,9 @@ class EncryptedRecords:
 
     # Writing
 
-    async def write(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
+    async def write(self, drafts: Sequence[Memory], decide: Decide, *, sight: Sight | None = None) -> list[Remembered]:
         """Ask `decide` about each draft in turn and store what it says, all drafts or none."""
-        return await self.written(drafts, decide, self._records.write)
+        return await self.written(drafts, decide, partial(self._records.write, sight=sight))
 
     async def written(
         self, drafts: Sequence[Memory], decide: Decide, write: Write, *, unknown: Unknown | None = None
@@ -81,16 +59,16 @@ class EncryptedRecords:
             await self._twins.seal(secret, unknown)
 
         async def work(rings: Rings) -> list[Remembered]:
-            sealing = _Sealing(self._vault, rings)
+            sealing = Sealing(self._vault, rings)
 
             def deciding(draft: Memory, known: Known) -> Decision:
                 told = sealing.open(draft) if is_sealed(draft.content) else draft
-                decision = decide(told, known if known is NOTHING else _opened(known, sealing))
+                decision = decide(told, known if known is NOTHING else sealing.known(known))
                 if decision.stores_only(draft):
                     return decision  # As it was told: new, and not to be encrypted.
                 # What is stored as it was told is sealed already.
                 opens = [draft if memory is told else sealing.seal_opened(memory) for memory in decision.opens]
-                return _sealed(decision, opens, sealing)
+                return sealing.decision(decision, opens)
 
             done = await write([sealing.seal(draft) if draft.encrypted else draft for draft in marked], deciding)
             return [_told(one, sealing.open(one.memory)) if needs_a_key(one.memory) else one for one in done]
@@ -102,7 +80,7 @@ class EncryptedRecords:
         marked = await self._marked_as_stored(await self._to_encrypt(memories))
 
         async def work(rings: Rings) -> int:
-            sealing = _Sealing(self._vault, rings)
+            sealing = Sealing(self._vault, rings)
             return await self._records.load([sealing.seal(memory) for memory in marked])
 
         return await self._with_rings(marked, work)
@@ -112,7 +90,7 @@ class EncryptedRecords:
         marked = await self._to_encrypt(memories)
 
         async def work(rings: Rings) -> list[Memory]:
-            sealing = _Sealing(self._vault, rings)
+            sealing = Sealing(self._vault, rings)
             return await self._records.bearing([sealing.seal(memory) for memory in marked])
 
         return await self._vault.opened(await self._with_rings(marked, work))
@@ -125,7 +103,7 @@ class EncryptedRecords:
             if ids and await self._has_keys(tenant):
                 stored = await self._records.get(Scope(tenant=tenant), ids)
                 secret |= {one.id for one in stored if is_sealed(one.content)}
-        return [_marked(row) if row.id in secret else row for row in rows]
+        return [to_be_sealed(row) if row.id in secret else row for row in rows]
 
     async def _to_encrypt(self, drafts: Sequence[Memory]) -> list[Memory]:
         """The drafts, with those marked that have to be encrypted: asked for, of such a kind, or made from such."""
@@ -135,7 +113,7 @@ class EncryptedRecords:
         rules = self._vault.rules
         if rules.encrypt == "none" and not any(draft.derived_from for draft in drafts):
             return list(drafts)
-        marked = [_marked(draft) if rules.cover(draft.kind) else draft for draft in drafts]
+        marked = [to_be_sealed(draft) if rules.cover(draft.kind) else draft for draft in drafts]
         if rules.encrypt == "all":
             return marked
         secret = {draft.id for draft in marked if draft.encrypted}
@@ -145,10 +123,17 @@ class EncryptedRecords:
             sources = {one for draft in marked if draft.scope.tenant == tenant for one in draft.derived_from}
             stored = await self._records.get(Scope(tenant=tenant), sorted(sources))
             secret |= {one.id for one in stored if is_sealed(one.content)}
-        return [draft if secret.isdisjoint(draft.derived_from) else _marked(draft) for draft in marked]
+        return [draft if secret.isdisjoint(draft.derived_from) else to_be_sealed(draft) for draft in marked]
 
     async def close(
-        self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str, seen: Memory | None = None
+        self,
+        scope: Scope,
+        ids: Sequence[UUID],
+        *,
+        at: datetime,
+        because: str,
+        seen: Memory | None = None,
+        unless_changed: Sequence[Memory] = (),
     ) -> list[Memory]:
         """Stop believing those that the scope holds and that are believed; return them as they now are, as asked."""
         is_secret = await self._has_keys(scope.tenant) and any(
@@ -157,22 +142,50 @@ class EncryptedRecords:
 
         async def work(rings: Rings) -> list[Memory]:
             told = rings[scope.tenant].seal_reason(because) if is_secret else because
-            return await self._records.close(scope, ids, at=at, because=told or because, seen=seen)
+            return await self._records.close(
+                scope, ids, at=at, because=told or because, seen=seen, unless_changed=unless_changed
+            )
 
         closed = await self._vault.with_rings([scope.tenant] if is_secret else [], work)
         return await self._vault.opened(closed)
 
-    async def adjust(
+    async def forget(
         self,
         scope: Scope,
-        id: UUID,
+        ids: Sequence[UUID],
         *,
-        importance: float | None = None,
-        expires_at: datetime | None = None,
+        at: datetime,
+        because: str,
+        with_it: str,
+        elsewhere: str,
         seen: Memory | None = None,
+    ) -> Forgotten:
+        """Close these as `close` does, and what was made from them, for the reason `with_it`."""
+        is_secret = await self._has_keys(scope.tenant) and await self._holds_secrets(scope, ids)
+
+        async def work(rings: Rings) -> Forgotten:
+            def told(reason: str) -> str:
+                return (rings[scope.tenant].seal_reason(reason) if is_secret else None) or reason
+
+            why, with_one, apart = told(because), told(with_it), told(elsewhere)
+            return await self._records.forget(
+                scope, ids, at=at, because=why, with_it=with_one, elsewhere=apart, seen=seen
+            )
+
+        done = await self._vault.with_rings([scope.tenant] if is_secret else [], work)
+        return Forgotten(await self._vault.opened(done.closed), await self._vault.opened(done.derived))
+
+    async def _holds_secrets(self, scope: Scope, ids: Sequence[UUID]) -> bool:
+        """Whether one of these is encrypted, or of what was made from them."""
+        stored = await self._records.get(scope, ids)
+        stored += await self._records.get(Scope(tenant=scope.tenant), await self._records.derived(scope, ids))
+        return any(is_sealed(one.content) for one in stored)
+
+    async def adjust(
+        self, scope: Scope, id: UUID, *, seen: Memory | None = None, **changes: Unpack[Kept]
     ) -> Memory | None:
         """Change how one memory is kept, not what it says; None when the scope does not hold it."""
-        memory = await self._records.adjust(scope, id, importance=importance, expires_at=expires_at, seen=seen)
+        memory = await self._records.adjust(scope, id, seen=seen, **changes)
         return (await self._vault.opened([memory]))[0] if memory is not None else None
 
     async def boost(self, scope: Scope, id: UUID, by: float) -> tuple[Memory, float] | None:
@@ -180,13 +193,21 @@ class EncryptedRecords:
         boosted = await self._records.boost(scope, id, by)
         return ((await self._vault.opened([boosted[0]]))[0], boosted[1]) if boosted is not None else None
 
-    async def touch(self, scope: Scope, ids: Sequence[UUID], *, at: datetime) -> None:
-        """Count one more use of each that a reader in the scope sees, as often as it is named."""
-        await self._records.touch(scope, ids, at=at)
+    async def touch(self, uses: Mapping[Scope, Sequence[UUID]], *, at: datetime) -> None:
+        """Count one more use of each that a reader in its scope sees, as often as it is named."""
+        await self._records.touch(uses, at=at)
 
-    async def purge(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
-        """Delete the rows that the scope holds, for good, and return their ids."""
-        return await self._records.purge(scope, ids)
+    async def purge(self, scope: Scope, ids: Sequence[UUID], *, versions: bool = False) -> list[Memory]:
+        """Delete the rows that the scope holds, for good, with what was made from them; return them as they were."""
+        return await self._vault.opened(await self._records.purge(scope, ids, versions=versions))
+
+    async def purging(self, scope: Scope) -> None:
+        """Note that all of this place is purged."""
+        await self._records.purging(scope)
+
+    async def sight(self, scope: Scope) -> Sight:
+        """Say how often something was purged from places that this one sees."""
+        return await self._records.sight(scope)
 
     # Reading
 
@@ -331,31 +352,9 @@ def check_unsealed(drafts: Sequence[Memory]) -> None:
             raise InvalidInput(f"{name} begins with {SEAL!r}, which marks what is encrypted: begin it otherwise")
 
 
-def _marked(memory: Memory) -> Memory:
-    return memory if memory.encrypted else replace(memory, encrypted=True)
-
-
 def _without_data(filter: Filter) -> Filter:
     return replace(filter, data={})
 
 
 def _told(one: Remembered, opened: Memory) -> Remembered:
     return one if opened is one.memory else replace(one, memory=opened)
-
-
-def _opened(known: Known, sealing: _Sealing) -> Known:
-    if known.same_id is None and known.same_words is None and not known.same_key:
-        return known
-    return Known(
-        same_id=sealing.open(known.same_id) if known.same_id is not None else None,
-        same_key=tuple(map(sealing.open, known.same_key)),
-        same_words=sealing.open(known.same_words) if known.same_words is not None else None,
-    )
-
-
-def _sealed(decision: Decision, opens: Sequence[Memory], sealing: _Sealing) -> Decision:
-    closes = [sealing.seal(memory) for memory in decision.closes]
-    keeps = [sealing.seal(memory) for memory in decision.keeps]
-    named = {memory.id: memory for memory in (*keeps, *closes, *opens)}
-    stands = named.get(decision.memory.id) or sealing.seal(decision.memory)
-    return replace(decision, memory=stands, keeps=tuple(keeps), closes=tuple(closes), opens=tuple(opens))

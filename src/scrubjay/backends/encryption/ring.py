@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from scrubjay.errors import KeyMissing, Misconfigured, StoreDamaged
 from scrubjay.model import Memory, Scope
-from scrubjay.model.memory import ARCHIVED
+from scrubjay.model.memory import ARCHIVED, FORGOTTEN
 from scrubjay.model.sealed import NO_FINGERPRINT, Envelope, is_sealed
 from scrubjay.model.words import words_of
 from scrubjay.ports.blobs import sealed_blob, sealed_parts
@@ -111,11 +111,15 @@ class Ring:
         return replace(memory, **opened) if opened else memory
 
     def seal_reason(self, because: str | None) -> str | None:
-        """Why a memory is closed, as it is stored. What Scrubjay says by itself, in one word, is no secret."""
+        """Why a memory is closed, as it is stored. What Scrubjay says by itself, in one word, is no secret.
+
+        That it was forgotten stays in sight: the store lets nothing more be made from it.
+        """
         if because is None or ": " not in because or because.startswith(ARCHIVED) or is_sealed(because):
             return because
         # Many memories may be closed at once for one reason, so it is bound to the tenant and to no single one.
-        return str(Envelope(key=self.newest, body=self._encrypt(because.encode(), bound=self._reasons())))
+        words = (FORGOTTEN,) if because.startswith(FORGOTTEN) else ()
+        return str(Envelope(key=self.newest, body=self._encrypt(because.encode(), bound=self._reasons()), words=words))
 
     def _reasons(self) -> str:
         return bound_to("closed_because", self.tenant)

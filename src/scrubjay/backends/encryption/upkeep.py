@@ -15,6 +15,7 @@ from scrubjay.backends.encryption.vault import KeyVault, Rings
 from scrubjay.model import Memory, Scope
 from scrubjay.model.sealed import is_sealed
 from scrubjay.model.work import Run, Step, StepDone, Trouble
+from scrubjay.ports.purges import Sight
 from scrubjay.ports.upkeep import Stirred, Upkeep, Weight
 from scrubjay.ports.worklog import Worklog
 
@@ -35,12 +36,12 @@ class EncryptedUpkeep:
         return await self._upkeep.sessions(step, within=within, limit=limit)
 
     async def places(self, step: Step, kind: str, *, within: Scope | None) -> list[Stirred]:
-        """Return users' projects with believed memories of this kind that have changed since they were marked."""
+        """Return places with believed memories of this kind that have changed since they were marked."""
         return await self._upkeep.places(step, kind, within=within)
 
-    async def mark(self, step: Step, scope: Scope, place: int) -> None:
+    async def mark(self, step: Step, scope: Scope, place: int, *, sight: Sight | None = None) -> None:
         """Note that this step has dealt with the place up to here."""
-        await self._upkeep.mark(step, scope, place)
+        await self._upkeep.mark(step, scope, place, sight=sight)
 
     async def episodes(self, scope: Scope, *, start: int, stop: int) -> list[Memory]:
         """Return what happened in exactly this session, believed, from one position up to before another, in order."""

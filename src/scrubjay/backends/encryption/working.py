@@ -4,7 +4,7 @@ Roles, the names of scratch values, ids and times stay as they are, and so does 
 """
 
 import json
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar, cast
@@ -36,7 +36,13 @@ class EncryptedWorking:
         return self._working.limits
 
     async def append(
-        self, scope: Scope, messages: Sequence[Message], *, ttl: timedelta, now: datetime
+        self,
+        scope: Scope,
+        messages: Sequence[Message],
+        *,
+        ttl: timedelta,
+        now: datetime,
+        new: Collection[UUID] = (),
     ) -> list[Message]:
         """Put these behind what is there, and return them with their positions, in the order given."""
         for message in messages:
@@ -47,9 +53,13 @@ class EncryptedWorking:
             given = list(messages)
             if self._encrypts:
                 given = [seal_message(rings[scope.tenant], scope, message) for message in messages]
-            return await self._working.append(scope, given, ttl=ttl, now=now)
+            return await self._working.append(scope, given, ttl=ttl, now=now, new=new)
 
         return await self._opened(scope, await self._sealing(scope, work))
+
+    async def known(self, scope: Scope, ids: Sequence[UUID], *, now: datetime) -> list[Message]:
+        """Return the messages with these ids that the session holds, whatever its state."""
+        return await self._opened(scope, await self._working.known(scope, ids, now=now))
 
     async def recent(self, scope: Scope, *, limit: int, now: datetime, over: bool = False) -> Recent:
         """Return the newest messages in the order they were said."""
@@ -109,6 +119,10 @@ class EncryptedWorking:
     async def drained(self, scope: Scope, ids: Sequence[UUID], *, now: datetime) -> int:
         """Let go of the oldest messages, as far as they are among these; return how many those were."""
         return await self._working.drained(scope, ids, now=now)
+
+    async def discard(self, scope: Scope, ids: Sequence[UUID], *, now: datetime) -> int:
+        """Let go of these messages, wherever they stand; return how many of them were there."""
+        return await self._working.discard(scope, ids, now=now)
 
     async def shut(self) -> None:
         """Let go of files and connections."""

@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Final, TypeVar
+from uuid import UUID
 
 from scrubjay.model import Memory
 from scrubjay.model.words import words_of_memory
@@ -80,3 +81,10 @@ def scores(terms: Iterable[str], texts: Mapping[Name, Counter[str]]) -> dict[Nam
             found[name] = found.get(name, 0.0) + rarity * often * (_SATURATION + 1) / (often + norm)
     # So that what has the same words as often scores alike, in whatever order they were added up.
     return {name: round(score, 10) for name, score in found.items()}
+
+
+def faults_of(index: Mapping[UUID, Counter[str]], memories: Mapping[UUID, Memory]) -> list[str]:
+    """What an index of words says otherwise than the memories, one sentence each."""
+    missing = [one for one, memory in memories.items() if index.get(one) != terms_in(memory)]
+    faults = [f"memory {one} is not in the text index as it is stored" for one in missing]
+    return faults + [f"the text index holds {one}, which is not stored" for one in sorted(index.keys() - memories)]

@@ -14,6 +14,7 @@ class MemoryGenerations:
     """Generations by number. A number is never given twice: memories may still be marked with it."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._generations: dict[int, Generation] = {}
         self._last = 0
         self._keeping = Keeping()

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from scrubjay.model import Scope, new_id
 from scrubjay.model.work import Run, Step, StepDone, Trouble, trouble_id
-from scrubjay.ports.leases import Lease
+from scrubjay.ports.leases import LONGEST, Lease
 
 
 def _machine() -> datetime:
@@ -24,9 +24,9 @@ class MemoryLeases:
     async def take(self, name: str, worker: str, *, ttl: timedelta) -> Lease | None:
         """Take the name until `ttl` from now; None while somebody has it."""
         now, known = self._clock(), self._leases.get(name)
-        if known is not None and known.until > now:
+        if known is not None and known.lasts(now):
             return None
-        self._leases[name] = Lease(name=name, worker=worker, token=str(new_id()), until=now + ttl)
+        self._leases[name] = Lease(name=name, worker=worker, token=str(new_id()), until=now + min(ttl, LONGEST))
         return self._leases[name]
 
     async def renew(self, lease: Lease, *, ttl: timedelta) -> Lease | None:
@@ -34,7 +34,7 @@ class MemoryLeases:
         known = self._leases.get(lease.name)
         if known is None or known.token != lease.token:
             return None
-        self._leases[lease.name] = replace(known, until=self._clock() + ttl)
+        self._leases[lease.name] = replace(known, until=self._clock() + min(ttl, LONGEST))
         return self._leases[lease.name]
 
     async def release(self, lease: Lease) -> None:
@@ -46,7 +46,7 @@ class MemoryLeases:
     async def held(self) -> list[Lease]:
         """Return all that have not lapsed, by name."""
         now = self._clock()
-        return sorted((one for one in self._leases.values() if one.until > now), key=lambda one: one.name)
+        return sorted((one for one in self._leases.values() if one.lasts(now)), key=lambda one: one.name)
 
 
 class MemoryWorklog:

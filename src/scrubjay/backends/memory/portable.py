@@ -10,6 +10,7 @@ from scrubjay.backends.memory.access import MemoryAudit, MemoryKeys
 from scrubjay.backends.memory.blobs import MemoryBlobs
 from scrubjay.backends.memory.data_keys import MemoryDataKeys
 from scrubjay.backends.memory.detours import MemoryDetours
+from scrubjay.backends.memory.elsewhere import MemoryElsewhere
 from scrubjay.backends.memory.leases import MemoryWorklog
 from scrubjay.backends.memory.store import MemoryStore
 from scrubjay.backends.memory.upkeep import MemoryUpkeep
@@ -19,6 +20,7 @@ from scrubjay.model import Generation, Memory, Scope
 from scrubjay.model.access import AuditEntry
 from scrubjay.ports import Outline, Piece, WholeBlob, WholeSession
 from scrubjay.ports.access import StoredKey
+from scrubjay.ports.at_rest import KeptElsewhere
 from scrubjay.ports.encryption import WrappedKey
 
 _ALL: Final = 2**31
@@ -37,6 +39,7 @@ class PortableMemoryStore(MemoryStore):
         self.keys = MemoryDataKeys()
         self.api_keys = MemoryKeys()
         self.audit = MemoryAudit()
+        self.elsewhere = MemoryElsewhere()
         self._filled: dict[str, int] = {}
 
     @asynccontextmanager
@@ -52,6 +55,7 @@ class PortableMemoryStore(MemoryStore):
             audit=self.audit.whole(),
             api_keys=self.api_keys.whole(),
             keys=tuple(await self.keys.wrapped_otherwise("", limit=_ALL)),
+            elsewhere=self.elsewhere.whole(),
         )
 
     async def begun(self, source: str) -> int | None:
@@ -72,6 +76,8 @@ class PortableMemoryStore(MemoryStore):
         self.api_keys = MemoryKeys()
         for key in outline.api_keys:
             await self.api_keys.add(key)
+        for note in outline.elsewhere:
+            await self.elsewhere.keep(note.what, note.place, at=note.at)
         self.detours.last = outline.last_detour
 
     async def fill(self, source: str, piece: Piece) -> None:
@@ -131,6 +137,7 @@ class MemoryStill:
     audit: tuple[AuditEntry, ...]
     api_keys: tuple[StoredKey, ...]
     keys: tuple[WrappedKey, ...]
+    elsewhere: tuple[KeptElsewhere, ...]
 
     async def outline(self) -> Outline:
         """Return what is in it."""
@@ -144,6 +151,7 @@ class MemoryStill:
             audit=_counted(entry.tenant for entry in self.audit),
             api_keys=self.api_keys,
             keys=self.keys,
+            elsewhere=self.elsewhere,
         )
 
     async def pieces(self, *, after: int = 0, batch: int = 500) -> AsyncIterator[Piece]:

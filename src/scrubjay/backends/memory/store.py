@@ -2,46 +2,60 @@
 
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeAlias
+from typing import Unpack
 from uuid import UUID
 
 from scrubjay.backends.memory.access import MemoryAnswers
-from scrubjay.backends.memory.bm25 import scores, terms_in
+from scrubjay.backends.memory.bm25 import faults_of, scores, terms_in
 from scrubjay.backends.memory.generations import MemoryGenerations
-from scrubjay.backends.memory.versions import Slot, check_unchanged, overlaps, slots_of, thread_of
+from scrubjay.backends.memory.purges import MemoryPurges
+from scrubjay.backends.memory.rows import Before, MemoryRows
+from scrubjay.backends.memory.versions import check_unchanged, overlaps, slots_of, thread_of
 from scrubjay.errors import IdTaken
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
-from scrubjay.ports import SILENT, UNSURE, WORDS_ONLY, Counts, Decide, Decision, Keeping, Known, Marked, Match
-from scrubjay.ports.records import contradiction, contradictions, id_taken, rival
+from scrubjay.ports import (
+    SILENT,
+    UNSURE,
+    WORDS_ONLY,
+    Counts,
+    Decide,
+    Decision,
+    Forgotten,
+    Keeping,
+    Kept,
+    Known,
+    Marked,
+    Match,
+    Sight,
+)
+from scrubjay.ports.records import (
+    changed_meanwhile,
+    check_source,
+    contradiction,
+    contradictions,
+    id_taken,
+    kept_as,
+    read_with,
+    rival,
+)
 
-_Before: TypeAlias = list[tuple[UUID, Memory | None]]
-"""What each changed row was before, in the order of the changes: None where there was none."""
 
-
-class MemoryStore(MemoryGenerations):
-    """The Records, Generations and Texts ports on dicts. For one event loop: no method gives way in its middle.
-
-    The memories are one dict, whose order is the order of storing: a changed memory keeps its place.
-    """
+class MemoryStore(MemoryRows, MemoryGenerations, MemoryPurges):
+    """The Records, Generations and Texts ports on dicts. For one event loop: no method gives way in its middle."""
 
     def __init__(self) -> None:
         super().__init__()
         self.answers = MemoryAnswers()
         """The `Answers` port: what is purged here goes from there, too."""
-        self._memories: dict[UUID, Memory] = {}
-        # These are derived from the memories and only save looking at all of them.
-        self._believed: dict[Slot, dict[UUID, None]] = {}
-        self._positions: dict[Scope, dict[UUID, int]] = {}
-        self._terms: dict[UUID, Counter[str]] = {}
 
     # Records
 
-    async def write(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
+    async def write(self, drafts: Sequence[Memory], decide: Decide, *, sight: Sight | None = None) -> list[Remembered]:
         """Ask `decide` about each draft in turn and store what it says, all drafts or none."""
+        self.check_sight(sight)
         with self._all_or_none() as before:
             decisions = [self._apply(decide(draft, self._known(draft)), before) for draft in drafts]
         # Only now: a draft may have been replaced by a later one of the same call.
@@ -160,35 +174,54 @@ class MemoryStore(MemoryGenerations):
         ]
 
     async def close(
-        self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str, seen: Memory | None = None
+        self,
+        scope: Scope,
+        ids: Sequence[UUID],
+        *,
+        at: datetime,
+        because: str,
+        seen: Memory | None = None,
+        unless_changed: Sequence[Memory] = (),
     ) -> list[Memory]:
         """Stop believing those that the scope holds and that are believed; return them as they now are, as asked."""
         believed = [memory for memory in self._held(scope, ids) if memory.superseded_at is None]
+        believed = kept_as(believed, unless_changed)
         if seen is not None:
             check_unchanged(next((memory for memory in believed if memory.id == seen.id), None), seen)
         return [self._put(memory.closed(at, because=because)) for memory in believed]
 
-    async def adjust(
+    async def forget(
         self,
         scope: Scope,
-        id: UUID,
+        ids: Sequence[UUID],
         *,
-        importance: float | None = None,
-        expires_at: datetime | None = None,
+        at: datetime,
+        because: str,
+        with_it: str,
+        elsewhere: str,
         seen: Memory | None = None,
+    ) -> Forgotten:
+        """Close these as `close` does, and what was made from them, for the reason `with_it`."""
+        held = self._held(scope, ids)
+        for memory in held:
+            if memory.superseded_by is not None:
+                raise changed_meanwhile(memory.id)
+        closed = await self.close(scope, ids, at=at, because=because, seen=seen)
+        tenant, done = Scope(tenant=scope.tenant), dict[UUID, Memory]()
+        derived = await self.derived(scope, [memory.id for memory in held]) if closed else []
+        for made, why in zip(read_with(self._named(derived), closed), (with_it, elsewhere), strict=True):
+            closing = await self.close(tenant, [memory.id for memory in made], at=at, because=why)
+            done |= {memory.id: memory for memory in closing}
+        return Forgotten(closed, [done[one] for one in derived if one in done])
+
+    async def adjust(
+        self, scope: Scope, id: UUID, *, seen: Memory | None = None, **changes: Unpack[Kept]
     ) -> Memory | None:
         """Change how one memory is kept, not what it says; None when the scope does not hold it. Clears its mark."""
         for memory in self._held(scope, [id]):
             if seen is not None:
                 check_unchanged(memory, seen)
-            return self._put(
-                replace(
-                    memory,
-                    importance=memory.importance if importance is None else importance,
-                    expires_at=memory.expires_at if expires_at is None else expires_at,
-                    generation=None,
-                )
-            )
+            return self._put(replace(memory, **changes, generation=None))
         return None
 
     async def boost(self, scope: Scope, id: UUID, by: float) -> tuple[Memory, float] | None:
@@ -198,11 +231,12 @@ class MemoryStore(MemoryGenerations):
             return self._put(replace(memory, importance=importance, generation=None)), memory.importance
         return None
 
-    async def touch(self, scope: Scope, ids: Sequence[UUID], *, at: datetime) -> None:
-        """Count one more use of each that a reader in the scope sees, as often as it is named."""
-        times = Counter(ids)
-        for memory in await self.get(scope, list(times)):
-            self._put(replace(memory, uses=memory.uses + times[memory.id], used_at=at))
+    async def touch(self, uses: Mapping[Scope, Sequence[UUID]], *, at: datetime) -> None:
+        """Count one more use of each that a reader in its scope sees, as often as it is named."""
+        for scope, ids in uses.items():
+            times = Counter(ids)
+            for memory in await self.get(scope, list(times)):
+                self._put(replace(memory, uses=memory.uses + times[memory.id], used_at=at))
 
     async def derived(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
         """Return what was made from these, directly or through others, in the scope's tenant; `ids` are left out."""
@@ -212,16 +246,26 @@ class MemoryStore(MemoryGenerations):
             found.update(more)
         return [memory.id for memory in tenants if memory.id in found.difference(ids)]
 
-    async def purge(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
-        """Delete the rows that the scope holds, and every trace of them in this store, for good; return their ids."""
-        gone = [memory.id for memory in self._held(scope, ids)]
-        for one in gone:
+    async def purge(self, scope: Scope, ids: Sequence[UUID], *, versions: bool = False) -> list[Memory]:
+        """Delete the rows that the scope holds, what was made from them, and every trace of it in this store."""
+        named = self._held(scope, ids)
+        found = dict.fromkeys(memory.id for memory in named)
+        for memory in named if versions else ():
+            linked = await self.versions(memory.scope, id=memory.id)
+            found |= dict.fromkeys(one.id for one in linked if one.scope == memory.scope)
+            found |= dict.fromkeys(
+                one.id
+                for one in self._memories.values()
+                if memory.key is not None and (one.scope, one.key) == (memory.scope, memory.key)
+            )
+        gone = self._named([*found, *await self.derived(scope, list(found))])
+        ids_gone = {memory.id for memory in gone}
+        for one in ids_gone:
             self._delete(one)
         for memory in list(self._memories.values()):
-            left = tuple(source for source in memory.derived_from if source not in gone)
-            if memory.superseded_by in gone or left != memory.derived_from:
-                by = None if memory.superseded_by in gone else memory.superseded_by
-                self._put(replace(memory, superseded_by=by, derived_from=left))
+            if memory.superseded_by in ids_gone:
+                self._put(replace(memory, superseded_by=None))
+        self._note_purge({memory.scope: self._positions.get(memory.scope, {}).values() for memory in gone})
         if gone:
             self.answers.purged(scope.tenant)
         return gone
@@ -268,11 +312,7 @@ class MemoryStore(MemoryGenerations):
 
     async def check(self) -> list[str]:
         """Look the store over, thoroughly; return one sentence per fault found."""
-        missing = [one for one, memory in self._memories.items() if self._terms.get(one) != terms_in(memory)]
-        extra = self._terms.keys() - self._memories.keys()
-        faults = [f"memory {one} is not in the text index as it is stored" for one in missing]
-        faults += [f"the text index holds {one}, which is not stored" for one in sorted(extra)]
-        return faults + overlaps(self._memories.values())
+        return [*faults_of(self._terms, self._memories), *overlaps(self._memories.values())]
 
     async def shut(self) -> None:
         """There is nothing to let go of."""
@@ -303,13 +343,7 @@ class MemoryStore(MemoryGenerations):
         self._terms = {memory.id: terms_in(memory) for memory in self._memories.values()}
         return len(self._terms)
 
-    # The dicts
-
-    def _named(self, ids: Iterable[UUID]) -> list[Memory]:
-        return [self._memories[one] for one in ids if one in self._memories]
-
-    def _held(self, scope: Scope, ids: Iterable[UUID]) -> list[Memory]:
-        return [memory for memory in self._named(dict.fromkeys(ids)) if scope.holds(memory.scope)]
+    # Deciding
 
     def _known(self, draft: Memory) -> Known:
         same_id = self._memories.get(draft.id)
@@ -326,15 +360,18 @@ class MemoryStore(MemoryGenerations):
             ),
         )
 
-    def _apply(self, decision: Decision, before: _Before) -> Decision:
+    def _apply(self, decision: Decision, before: Before) -> Decision:
         for kept in decision.keeps:
             before.append((kept.id, self._memories[kept.id]))
-            self._put(replace(self._memories[kept.id], expires_at=kept.expires_at, generation=None))
+            self._put(self._memories[kept.id].kept_until(kept.expires_at))
         for closed in decision.closes:
             stored = self._memories.get(closed.id)
             check_unchanged(stored, closed)
             before.append((closed.id, stored))
             self._put(closed)
+        new = {opened.id: opened for opened in decision.opens}
+        for made, source in decision.sources():
+            check_source(made, source, new.get(source) or self._memories.get(source))
         for opened in decision.opens:
             self._open(self._placed(opened), before)
         return decision
@@ -351,7 +388,7 @@ class MemoryStore(MemoryGenerations):
             return memory
         return replace(memory, position=max(self._positions.get(memory.scope, {}).values(), default=-1) + 1)
 
-    def _open(self, memory: Memory, before: _Before) -> None:
+    def _open(self, memory: Memory, before: Before) -> None:
         if memory.id in self._memories:
             raise IdTaken(f"id {memory.id} names another memory already: use `update` to change it, or another id")
         if memory.superseded_at is None and memory.valid_to is None:
@@ -361,40 +398,3 @@ class MemoryStore(MemoryGenerations):
         # A caller may change its dict later; what is stored may not change with it.
         self._put(replace(memory, data=json.loads(json.dumps(memory.data))))
         before.append((memory.id, None))
-
-    @contextmanager
-    def _all_or_none(self) -> Iterator[_Before]:
-        before: _Before = []
-        try:
-            yield before
-        except BaseException:
-            # Whatever went wrong, also inside `decide`, nothing of this call may stay.
-            for one, memory in reversed(before):
-                if memory is None:
-                    self._delete(one)
-                else:
-                    self._put(memory)
-            raise
-
-    def _put(self, memory: Memory) -> Memory:
-        old = self._memories.get(memory.id)
-        if old is not None:
-            self._forget(old)
-        if old is None or (old.key, old.content) != (memory.key, memory.content):
-            self._terms[memory.id] = terms_in(memory)
-        self._memories[memory.id] = memory
-        if memory.position is not None:
-            self._positions.setdefault(memory.scope, {})[memory.id] = memory.position
-        if memory.superseded_at is None:
-            for slot in slots_of(memory):
-                self._believed.setdefault(slot, {})[memory.id] = None
-        return memory
-
-    def _delete(self, id: UUID) -> None:
-        self._forget(self._memories.pop(id))
-        del self._terms[id]
-
-    def _forget(self, memory: Memory) -> None:
-        self._positions.get(memory.scope, {}).pop(memory.id, None)
-        for slot in slots_of(memory):
-            self._believed.get(slot, {}).pop(memory.id, None)

@@ -11,6 +11,7 @@ from scrubjay.backends.memory.store import MemoryStore
 from scrubjay.model import Memory, Scope
 from scrubjay.model.memory import ARCHIVED
 from scrubjay.model.work import Step, is_spared
+from scrubjay.ports.purges import Sight
 from scrubjay.ports.upkeep import Stirred, Weight
 
 
@@ -19,7 +20,7 @@ class MemoryUpkeep:
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
-        self._marks: dict[tuple[Step, Scope], int] = {}
+        self._marks = store.work_marks
         self._decayed: dict[str, datetime] = {}
 
     def marks(self, step: Step) -> dict[Scope, int]:
@@ -40,13 +41,12 @@ class MemoryUpkeep:
         return [one for one in found if one.last > one.mark][:limit]
 
     async def places(self, step: Step, kind: str, *, within: Scope | None) -> list[Stirred]:
-        """Return users' projects with believed memories of this kind that have changed since they were marked."""
+        """Return places with believed memories of this kind that have changed since they were marked."""
         held: dict[Scope, list[tuple[int, Memory]]] = defaultdict(list)
         order = {memory.id: place for place, memory in enumerate(self._all(None))}
         for memory in self._all(within):
             if memory.kind == kind:
-                place = Scope(tenant=memory.scope.tenant, user=memory.scope.user, project=memory.scope.project)
-                held[place].append((order[memory.id], memory))
+                held[replace(memory.scope, session=None, workflow=None)].append((order[memory.id], memory))
         found: list[Stirred] = []
         for place, rows in held.items():
             closed = sum(memory.superseded_at is not None for _, memory in rows)
@@ -55,8 +55,9 @@ class MemoryUpkeep:
                 found.append(Stirred(scope=place, last=last, mark=mark))
         return sorted(found, key=lambda one: repr(one.scope))
 
-    async def mark(self, step: Step, scope: Scope, place: int) -> None:
+    async def mark(self, step: Step, scope: Scope, place: int, *, sight: Sight | None = None) -> None:
         """Note that this step has dealt with the place up to here."""
+        self._store.check_sight(sight)
         self._marks[step, scope] = place
 
     async def episodes(self, scope: Scope, *, start: int, stop: int) -> list[Memory]:

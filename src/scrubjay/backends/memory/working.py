@@ -1,6 +1,6 @@
 """Working memory on dicts: the reference that the other backends are compared with."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ from scrubjay.model.working import (
     scope_text,
 )
 from scrubjay.ports import WholeSession
-from scrubjay.ports.working import Outrun
+from scrubjay.ports.working import Met, Outrun
 
 
 @dataclass
@@ -55,7 +55,13 @@ class MemoryWorking:
         return other
 
     async def append(
-        self, scope: Scope, messages: Sequence[Message], *, ttl: timedelta, now: datetime
+        self,
+        scope: Scope,
+        messages: Sequence[Message],
+        *,
+        ttl: timedelta,
+        now: datetime,
+        new: Collection[UUID] = (),
     ) -> list[Message]:
         """Put these behind what is there, and return them with their positions, in the order given."""
         check_session(scope)
@@ -63,15 +69,22 @@ class MemoryWorking:
         known = {message.id: message for message in held.messages}
         if self._is_made(scope):
             return [known.get(message.id, message) for message in messages]
-        new = list({message.id: message for message in messages if message.id not in known}.values())
+        if not known.keys().isdisjoint(new):
+            raise Met
+        fresh = list({message.id: message for message in messages if message.id not in known}.values())
         if not self._replay:
-            self.limits.check_room(scope, sum(message.bytes for message in [*held.messages, *new]))
+            self.limits.check_room(scope, sum(message.bytes for message in [*held.messages, *fresh]))
         following = held.first + len(held.messages)
-        placed = [message.placed(following + place) for place, message in enumerate(new)]
+        placed = [message.placed(following + place) for place, message in enumerate(fresh)]
         held.messages += deepcopy(placed)
         self._renew(scope, held, ttl, now)
         known |= {message.id: message for message in placed}
         return [known[message.id] for message in messages]
+
+    async def known(self, scope: Scope, ids: Sequence[UUID], *, now: datetime) -> list[Message]:  # noqa: ARG002 -- the port's shape
+        """Return the messages with these ids that the session holds, whatever its state."""
+        held, wanted = self._held(scope), set(ids)
+        return [message for message in held.messages if message.id in wanted] if held is not None else []
 
     async def recent(self, scope: Scope, *, limit: int, now: datetime, over: bool = False) -> Recent:
         """Return the newest messages in the order they were said."""
@@ -171,6 +184,19 @@ class MemoryWorking:
         gone = len(held.messages) - len(left)
         held.first += gone
         held.messages = left
+        self._let_go(scope, held, now)
+        return gone
+
+    async def discard(self, scope: Scope, ids: Sequence[UUID], *, now: datetime) -> int:
+        """Let go of these messages, wherever they stand; return how many of them were there."""
+        held = self._held(scope)
+        if held is None:
+            return 0
+        unwanted = set(ids)
+        kept = [message for message in held.messages if message.id not in unwanted]
+        gone = len(held.messages) - len(kept)
+        held.first += gone
+        held.messages = [message.placed(place) for place, message in enumerate(kept, held.first)]
         self._let_go(scope, held, now)
         return gone
 

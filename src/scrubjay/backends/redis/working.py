@@ -14,7 +14,7 @@ They last for the session's life and the grace period after it. Two keys last fo
 """
 
 import copy
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Self
 from uuid import UUID
@@ -39,7 +39,7 @@ from scrubjay.model.working import (
     scratch_from,
     scratch_text,
 )
-from scrubjay.ports.working import Outrun
+from scrubjay.ports.working import Met, Outrun
 
 TENANTS: Final = f"{PREFIX}:working:tenants"
 
@@ -71,13 +71,23 @@ class RedisWorking:
         return other
 
     async def append(
-        self, scope: Scope, messages: Sequence[Message], *, ttl: timedelta, now: datetime
+        self,
+        scope: Scope,
+        messages: Sequence[Message],
+        *,
+        ttl: timedelta,
+        now: datetime,
+        new: Collection[UUID] = (),
     ) -> list[Message]:
         """Put these behind what is there, and return them with their positions, in the order given."""
         await self._register(scope)
         room = -1 if self._replay else self.limits.session_bytes
-        said = [text for message in messages for text in (str(message.id), message_text(message))]
+        said = [
+            text for message in messages for text in (str(message.id), message_text(message), int(message.id in new))
+        ]
         status, *answer = await self._change(scripts.APPEND, scope, room, *said, now=now, ttl=ttl)
+        if status == b"met":
+            raise Met
         if status == b"full":
             self.limits.check_room(scope, int(answer[0]))
         placed, created = answer
@@ -86,6 +96,11 @@ class RedisWorking:
             message_from(body, position) if position >= 0 else message
             for message, (position, body) in zip(messages, placed, strict=True)
         ]
+
+    async def known(self, scope: Scope, ids: Sequence[UUID], *, now: datetime) -> list[Message]:
+        """Return the messages with these ids that the session holds, whatever its state."""
+        placed = await self._run(scripts.KNOWN, scope, *dict.fromkeys(map(str, ids)), now=now)
+        return [message_from(body, position) for position, body in placed]
 
     async def recent(self, scope: Scope, *, limit: int, now: datetime, over: bool = False) -> Recent:
         """Return the newest messages in the order they were said."""
@@ -171,6 +186,10 @@ class RedisWorking:
     async def drained(self, scope: Scope, ids: Sequence[UUID], *, now: datetime) -> int:
         """Let go of the oldest messages, as far as they are among these; return how many those were."""
         return int(await self._run(scripts.DRAINED, scope, *map(str, ids), now=now))
+
+    async def discard(self, scope: Scope, ids: Sequence[UUID], *, now: datetime) -> int:
+        """Let go of these messages, wherever they stand; return how many of them were there."""
+        return int(await self._run(scripts.DISCARD, scope, *map(str, ids), now=now))
 
     async def shut(self) -> None:
         """Close the connection. Whoever else shares it opens it again by using it."""

@@ -105,7 +105,7 @@ local function version_of(name)
 end
 """
 
-# Its own: bytes allowed or -1, then id and body of each message.
+# Its own: bytes allowed or -1, then id and body of each message, and whether the id has to be new: 0 or 1.
 # Answers each with its position and its stored body, and whether the session is new.
 APPEND: Final = (
     _COMMON
@@ -115,8 +115,12 @@ local stopped = barred()
 if stopped == 'outrun' then return {stopped} end
 local following, taken = held and held.following or 0, held and held.bytes or 0
 local first, fresh, answers = held and held.first or 0, {}, {}
-for at = 9, #ARGV, 2 do
-  local id, position = ARGV[at], fresh[ARGV[at]] or redis.call('ZSCORE', KEYS[3], ARGV[at])
+for at = 9, #ARGV, 3 do
+  local id, position = ARGV[at], fresh[ARGV[at]]
+  if not position then
+    position = redis.call('ZSCORE', KEYS[3], id)
+    if position and not stopped and ARGV[at + 2] == '1' then return {'met'} end
+  end
   if not position and not stopped then
     position, following, taken = following, following + 1, taken + #ARGV[at + 1]
     fresh[id] = position
@@ -142,6 +146,24 @@ for place, position in ipairs(answers) do
   placed[place] = {position, position >= 0 and redis.call('LINDEX', KEYS[2], position - first) or ''}
 end
 return {'done', placed, created}
+"""
+)
+
+# Its own: ids. Answers each that is known with its position and its stored body.
+KNOWN: Final = (
+    _COMMON
+    + """
+local held = known()
+local placed = {}
+if not held then return placed end
+for at = 8, #ARGV do
+  local position = redis.call('ZSCORE', KEYS[3], ARGV[at])
+  if position then
+    position = tonumber(position)
+    placed[#placed + 1] = {position, redis.call('LINDEX', KEYS[2], position - held.first)}
+  end
+end
+return placed
 """
 )
 
@@ -263,6 +285,37 @@ if gone > 0 then
   redis.call('LTRIM', KEYS[2], gone, -1)
   redis.call('ZREMRANGEBYRANK', KEYS[3], 0, gone - 1)
   held.first = held.first + gone
+  redis.call('HSET', KEYS[1], 'first', held.first, 'bytes', held.bytes)
+  schedule(held)
+end
+let_go(held)
+return gone
+"""
+)
+
+# Its own: ids. Answers how many messages of these there were.
+DISCARD: Final = (
+    _COMMON
+    + """
+local held = known()
+if not held then return 0 end
+local unwanted, kept = {}, {}
+for at = 8, #ARGV do unwanted[ARGV[at]] = true end
+for _, body in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do
+  if unwanted[string.sub(body, 8, 43)] then held.bytes = held.bytes - #body else kept[#kept + 1] = body end
+end
+local gone = held.following - held.first - #kept
+if gone > 0 then
+  local lasts = redis.call('PTTL', KEYS[2])
+  redis.call('DEL', KEYS[2], KEYS[3])
+  held.first = held.first + gone
+  for place, body in ipairs(kept) do
+    redis.call('RPUSH', KEYS[2], body)
+    redis.call('ZADD', KEYS[3], held.first + place - 1, string.sub(body, 8, 43))
+  end
+  if lasts > 0 then
+    for key = 2, 3 do redis.call('PEXPIRE', KEYS[key], lasts) end
+  end
   redis.call('HSET', KEYS[1], 'first', held.first, 'bytes', held.bytes)
   schedule(held)
 end

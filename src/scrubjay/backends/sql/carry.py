@@ -15,7 +15,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Select, Table, delete, func, insert, inspect, select, text, update
 
-from scrubjay.backends.sql import access, data_keys, schema_access, schema_encryption, writing
+from scrubjay.backends.sql import access, data_keys, elsewhere, schema_access, schema_encryption, writing
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.faults import translated
 from scrubjay.backends.sql.generations import generation_of
@@ -156,6 +156,7 @@ class SqlPortable:
             connection.execute(delete(schema_encryption.data_keys))
             data_keys.add(connection, outline.keys)
             access.put_keys(connection, outline.api_keys)
+            elsewhere.put_notes(connection, outline.elsewhere)
             _count_on_from(connection, generations, outline.last_number)
             _count_on_from(connection, working_detours, outline.last_detour)
 
@@ -292,6 +293,7 @@ def _outline(connection: Connection) -> Outline:
         audit=_counted(connection, select(logged.tenant, func.count()).group_by(logged.tenant)),
         api_keys=access.all_keys(connection),
         keys=data_keys.all_keys(connection),
+        elsewhere=elsewhere.all_notes(connection),
     )
 
 

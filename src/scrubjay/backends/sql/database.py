@@ -209,7 +209,10 @@ class Database:
                 yield connection
 
     async def checkpoint(self) -> None:
-        """Move SQLite's log into its file and empty it, so that nothing deleted lingers there."""
+        """Move SQLite's log into its file and empty it, so that nothing deleted lingers there.
+
+        While others read what is in it, that is put off: nobody waits for long.
+        """
         if self._scribe is not None:
             await self._scribe.empty_log()
 

@@ -139,8 +139,8 @@ def places(connection: Connection, filter: Filter, *, limit: int) -> list[tuple[
     remembered = known.get(asked)
     if remembered is not None and remembered[0] == state:
         return remembered[1]
-    statement = f"SELECT id, {_NAMES} FROM scopes WHERE {_places(*_shape(filter))} LIMIT {limit}"
-    found = file.execute(statement, _names(filter)).fetchall()
+    statement = f"SELECT id, {_NAMES} FROM scopes WHERE {place_admitted(filter)} LIMIT {limit}"
+    found = file.execute(statement, place_values(filter)).fetchall()
     if len(found) <= _FEW_PLACES:
         if len(known) >= _PLACES_HELD:
             known.clear()
@@ -148,9 +148,14 @@ def places(connection: Connection, filter: Filter, *, limit: int) -> list[tuple[
     return found
 
 
+def place_admitted(filter: Filter) -> str:
+    """The rows of `scopes` that a filter admits, as text; `place_values` are its parameters."""
+    return _places(*_shape(filter))
+
+
 def plainly_admits(filter: Filter) -> str:
     """The rows of `memories` that a plain filter admits, as text; `plain_values` are its parameters."""
-    return _admits(_places(*_shape(filter)), len(filter.kinds), filter.leaves_out)
+    return _admits(place_admitted(filter), len(filter.kinds), filter.leaves_out)
 
 
 @lru_cache(maxsize=256)
@@ -166,7 +171,7 @@ def _admits(place: str, kinds: int, left_out: frozenset[str]) -> str:
 def plain_values(filter: Filter, now: datetime) -> dict[str, Any]:
     """What the parameters of `plainly_admits` stand for."""
     kinds = {f"kind{place}": kind for place, kind in enumerate(filter.kinds)}
-    return {**_names(filter), **kinds, "now": microseconds(now)}
+    return {**place_values(filter), **kinds, "now": microseconds(now)}
 
 
 def _shape(filter: Filter) -> tuple[str, tuple[bool, ...]]:
@@ -181,5 +186,6 @@ def _places(reach: str, named: tuple[bool, ...]) -> str:
     return " AND ".join(["scopes.tenant = :tenant", *given])
 
 
-def _names(filter: Filter) -> dict[str, Any]:
+def place_values(filter: Filter) -> dict[str, Any]:
+    """What the parameters of `place_admitted` stand for."""
     return {"tenant": filter.scope.tenant, **dict(zip(PLACE_NAMES, filter.scope.names(), strict=True))}

@@ -1,5 +1,6 @@
 """Where something of this store is kept that is not in it, noted in the record database for those who must find it."""
 
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
@@ -21,21 +22,28 @@ class SqlElsewhere:
 
     async def kept(self, what: str) -> list[KeptElsewhere]:
         """Return where it was kept, and since when, the oldest first; nothing when it was always here."""
-        wanted = select(_COLUMN.place, _COLUMN.at).where(_COLUMN.what == what).order_by(_COLUMN.at, _COLUMN.place)
-        rows = await self._database.read(lambda connection: connection.execute(wanted).fetchall())
-        return [KeptElsewhere(*row) for row in rows]
+        return [note for note in await self._database.read(all_notes) if note.what == what]
 
     async def keep(self, what: str, place: str, *, at: datetime) -> None:
         """Note that it is kept in this place, too. Durable."""
-
-        def work(connection: Connection) -> None:
-            note = insert_into(connection, kept_elsewhere).values(what=what, place=place, at=at)
-            connection.execute(note.on_conflict_do_nothing(index_elements=["what", "place"]))
-
         if place not in [known.place for known in await self.kept(what)]:
-            await self._database.write(work)
+            note = KeptElsewhere(what, place, at)
+            await self._database.write(lambda connection: put_notes(connection, [note]))
 
     async def forget(self, what: str, *, but: str) -> None:
         """Note that nothing of it is kept elsewhere, but in this place."""
         gone = delete(kept_elsewhere).where(_COLUMN.what == what, _COLUMN.place != but)
         await self._database.write(lambda connection: connection.execute(gone))
+
+
+def all_notes(connection: Connection) -> tuple[KeptElsewhere, ...]:
+    """Everything that is noted, the oldest first."""
+    wanted = select(_COLUMN.what, _COLUMN.place, _COLUMN.at).order_by(_COLUMN.at, _COLUMN.what, _COLUMN.place)
+    return tuple(KeptElsewhere(*row) for row in connection.execute(wanted))
+
+
+def put_notes(connection: Connection, notes: Iterable[KeptElsewhere]) -> None:
+    """Note these, too. What is noted already stays as it is."""
+    for note in notes:
+        row = insert_into(connection, kept_elsewhere).values(what=note.what, place=note.place, at=note.at)
+        connection.execute(row.on_conflict_do_nothing(index_elements=["what", "place"]))

@@ -77,13 +77,16 @@ def sqlite_engine(url: URL, file: OneFile, *, synchronous: str) -> Engine:
     def keep_private(*_: object) -> None:
         file.check(outcome="nothing was read or written")  # Or an empty one would be made in its place.
         make_private(path)
+        file.opened()
 
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _: object) -> None:  # noqa: ANN401 -- the driver's connection
-        file.opened()
         connection.isolation_level = None  # We say BEGIN ourselves, so that a writer takes its lock at the start.
         cursor = connection.cursor()
         _write_ahead(cursor)
+        # Who has read once keeps those out who would put another file in its place; who had to wait may find one there.
+        cursor.execute("PRAGMA schema_version").fetchall()
+        file.opened()
         cursor.execute(f"PRAGMA synchronous = {synchronous}")
         cursor.execute("PRAGMA foreign_keys = ON")
         cursor.execute("PRAGMA secure_delete = ON")  # What is purged is overwritten, not only unlinked.

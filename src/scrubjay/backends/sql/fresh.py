@@ -8,21 +8,23 @@ import asyncio
 import os
 import re
 import sqlite3
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import URL, Connection, NullPool, create_engine, inspect, text
 
 from scrubjay.backends.sql.carry import SqlPortable, worth_keeping
 from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.engines import make_private
+from scrubjay.backends.sql.faults import translated
 from scrubjay.backends.sql.migrate import migrate, version
 from scrubjay.backends.sql.schema import HEAD, TEXT_CONFIGURATION, metadata
 from scrubjay.backends.sql.schema import texts as texts_table
-from scrubjay.errors import Conflict, StoreDamaged
+from scrubjay.errors import Conflict, StoreDamaged, StoreUnavailable
 
 _VECTORS: Final = re.compile(r"vectors_g\d+")
 """The tables in which pgvector keeps a generation."""
@@ -31,6 +33,11 @@ _CUT_OFF: Final = text(
     "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
     "AND application_name = 'scrubjay' AND usename = current_user AND pid <> pg_backend_pid()"
 )
+
+_DAMAGED: Final = "a damaged store"
+
+_PLAINLY: Final[dict[str, Any]] = {"timeout": 5, "isolation_level": None}
+"""How SQLite is asked to open a file that nobody else uses."""
 
 _BESIDE: Final = ("-wal", "-shm", ".signs")
 """What lies beside a SQLite file and belongs to it."""
@@ -78,7 +85,7 @@ async def _fresh_file(database: Database, *, force: bool) -> AsyncIterator[Fresh
         yield found
         await found.database.shut()
         _take_offline(filling)
-        found.aside = _take_the_place(filling, path, keep=kept is not None)
+        found.aside = _take_the_place(filling, path, database, force=force)
     finally:
         await found.database.shut()
         _remove(filling)
@@ -89,7 +96,7 @@ async def _worth_keeping(database: Database, path: Path) -> str | None:
     try:
         return await database.read(_held) if await asyncio.to_thread(path.exists) else None
     except StoreDamaged:
-        return "a damaged store"
+        return _DAMAGED
 
 
 def _held(connection: Connection) -> str | None:
@@ -102,26 +109,61 @@ def _taken(database: Database, kept: str) -> Conflict:
     )
 
 
-def _take_the_place(filled: Path, path: Path, *, keep: bool) -> str | None:
-    """Put the new file where the old one is; return where the old one went. At every moment one of them is there."""
-    _take_offline(path)
-    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    aside = path.with_name(f"{path.name}.backup-{stamp}")
-    if keep:
-        for suffix in _BESIDE:
-            beside = path.with_name(f"{path.name}{suffix}")
-            if beside.exists():
-                beside.rename(f"{aside}{suffix}")
-        aside.hardlink_to(path)
-    else:
-        _remove(path, *_BESIDE)
-    filled.replace(path)
+def _take_the_place(filled: Path, path: Path, database: Database, *, force: bool) -> str | None:
+    """Put the new file where the old one is; return where the old one went. At every moment one of them is there.
+
+    Filling took a while: what the old one holds counts now, and nobody adds to it any more.
+    """
+    make_private(path)  # Nobody can be kept out of a file that is not there.
+    with _alone(path, database.name) as kept:
+        if kept is not None and not force:
+            raise _taken(database, kept)
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        aside = path.with_name(f"{path.name}.backup-{stamp}")
+        if kept is not None:
+            for suffix in _BESIDE:
+                beside = path.with_name(f"{path.name}{suffix}")
+                if beside.exists():
+                    beside.rename(f"{aside}{suffix}")
+            aside.hardlink_to(path)
+        else:
+            _remove(path, *_BESIDE)
+        filled.replace(path)
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)
     finally:
         os.close(folder)
-    return str(aside) if keep else None
+    return str(aside) if kept is not None else None
+
+
+@contextmanager
+def _alone(path: Path, name: str) -> Iterator[str | None]:
+    """Keep everybody else out of the file; what it holds, in words, or None for nothing.
+
+    Meanwhile this process must not open and close it in any other way: that gives up its locks.
+    """
+    engine = create_engine(URL.create("sqlite", database=str(path)), poolclass=NullPool, connect_args=_PLAINLY)
+    with ExitStack() as stack:
+        try:
+            with translated(name):
+                connection = stack.enter_context(engine.connect())
+                _lock(connection)
+                kept = _held(connection)
+        except StoreDamaged:
+            kept = _DAMAGED
+        except StoreUnavailable as error:
+            raise _in_use(path) from error
+        yield kept
+
+
+def _lock(connection: Connection) -> None:
+    # With a log, readers could not be kept out. With a journal in memory, none lies beside the file that comes next.
+    for mode in "DELETE", "MEMORY":
+        connection.exec_driver_sql(f"PRAGMA journal_mode = {mode}")
+    connection.exec_driver_sql("BEGIN EXCLUSIVE")
+    if connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal":
+        raise StoreUnavailable  # Somebody came between the two.
 
 
 def _take_offline(path: Path) -> None:
@@ -129,14 +171,18 @@ def _take_offline(path: Path) -> None:
     if not path.exists():
         return
     try:
-        with closing(sqlite3.connect(path, timeout=5, isolation_level=None)) as connection:
+        with closing(sqlite3.connect(path, **_PLAINLY)) as connection:
             connection.execute("PRAGMA journal_mode = DELETE").fetchall()
     except sqlite3.OperationalError as error:
-        raise Conflict(f"{path} is in use: stop what has it open, then restore again. Nothing was changed") from error
+        raise _in_use(path) from error
     except sqlite3.DatabaseError:
         return  # It is damaged, and is kept as it is.
     with path.open("rb") as file:
         os.fsync(file.fileno())
+
+
+def _in_use(path: Path) -> Conflict:
+    return Conflict(f"{path} is in use: stop what has it open, then restore again. Nothing was changed")
 
 
 def _remove(path: Path, *suffixes: str) -> None:

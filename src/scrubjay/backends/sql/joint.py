@@ -8,7 +8,7 @@ from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.rows import Reader
 from scrubjay.backends.sql.tellings import Teller
 from scrubjay.model import Memory, Remembered
-from scrubjay.ports import Ahead, Decide
+from scrubjay.ports import Ahead, Decide, Sight
 
 
 class SqliteJoint:
@@ -24,6 +24,8 @@ class SqliteJoint:
             return set()
         return await self._database.read(lambda connection: writing_sqlite.unknown(connection, drafts))
 
-    async def write(self, drafts: Sequence[Memory], decide: Decide, ahead: Ahead) -> list[Remembered]:
+    async def write(
+        self, drafts: Sequence[Memory], decide: Decide, ahead: Ahead, *, sight: Sight | None = None
+    ) -> list[Remembered]:
         """Store what `decide` says about each draft, with the vectors that were made of it."""
-        return await self._teller.tell(drafts, decide, ahead)
+        return await self._teller.tell(drafts, decide, ahead, sight=sight)

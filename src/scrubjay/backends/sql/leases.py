@@ -1,13 +1,14 @@
 """Leases in the record database, by the database's own clock."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
-from sqlalchemy import Connection, DateTime, delete, func, insert, select, update
+from sqlalchemy import Connection, DateTime, Row, delete, func, insert, select, update
 
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.schema import work_leases
 from scrubjay.model import new_id
-from scrubjay.ports.leases import Lease
+from scrubjay.ports.leases import LONGEST, Lease
 
 _COLUMNS = work_leases.c
 
@@ -22,13 +23,14 @@ class SqlLeases:
         """Take the name until `ttl` from now; None while somebody has it."""
 
         def work(connection: Connection) -> Lease | None:
+            known = connection.execute(select(work_leases).where(_COLUMNS.name == name).with_for_update()).first()
+            # Asked only now: a lease given after this moment would seem to be from before the clock was set back.
             now = _now(connection)
-            until = connection.execute(select(_COLUMNS.until).where(_COLUMNS.name == name).with_for_update()).scalar()
-            if until is not None and until > now:
+            if known is not None and _lease(known).lasts(now):
                 return None
-            lease = Lease(name=name, worker=worker, token=str(new_id()), until=now + ttl)
+            lease = Lease(name=name, worker=worker, token=str(new_id()), until=now + min(ttl, LONGEST))
             given = {"worker": worker, "token": lease.token, "until": lease.until}
-            if until is None:
+            if known is None:
                 # Of two who insert at once, one is told that another was faster, and looks again.
                 connection.execute(insert(work_leases).values(name=name, **given))
             else:
@@ -41,7 +43,7 @@ class SqlLeases:
         """Keep it until `ttl` from now; None when somebody else has taken it since, or it was released."""
 
         def work(connection: Connection) -> Lease | None:
-            until = _now(connection) + ttl
+            until = _now(connection) + min(ttl, LONGEST)
             mine = update(work_leases).where(_COLUMNS.name == lease.name, _COLUMNS.token == lease.token)
             if connection.execute(mine.values(until=until)).rowcount == 0:
                 return None
@@ -58,10 +60,15 @@ class SqlLeases:
         """Return all that have not lapsed, by name."""
 
         def work(connection: Connection) -> list[Lease]:
-            found = connection.execute(select(work_leases).where(_COLUMNS.until > _now(connection)))
-            return [Lease(name=row.name, worker=row.worker, token=row.token, until=row.until) for row in found]
+            found = connection.execute(select(work_leases)).all()
+            now = _now(connection)
+            return [lease for lease in map(_lease, found) if lease.lasts(now)]
 
         return sorted(await self._database.read(work), key=lambda one: one.name)
+
+
+def _lease(row: Row[Any]) -> Lease:
+    return Lease(name=row.name, worker=row.worker, token=row.token, until=row.until)
 
 
 def _now(connection: Connection) -> datetime:

@@ -1,27 +1,28 @@
 """The record store: the only truth, on SQLite and on PostgreSQL."""
 
 import functools
-from collections import Counter
-from collections.abc import AsyncIterator, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Unpack
 from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Select, delete, func, or_, select, text, update
 
-from scrubjay.backends.sql import beginnings, narrowing, sealing, texts, writing
+from scrubjay.backends.sql import beginnings, counting, kinship, narrowing, purges, sealing, texts, writing
 from scrubjay.backends.sql.answers import without_answers
 from scrubjay.backends.sql.checking import faults_of
 from scrubjay.backends.sql.columns import columns_of
 from scrubjay.backends.sql.conditions import unmarked
 from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.places import admitted, each_in_place
+from scrubjay.backends.sql.kinship import pages
+from scrubjay.backends.sql.places import admitted
 from scrubjay.backends.sql.rows import Reader, in_order, rows
 from scrubjay.backends.sql.schema import lineage, memories
 from scrubjay.backends.sql.tellings import Teller
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
-from scrubjay.ports import Counts, Decide, Marked
+from scrubjay.ports import Counts, Decide, Forgotten, Kept, Marked, Sight
+from scrubjay.ports.records import changed_meanwhile, kept_as, read_with
 
 _PAGE = 500
 _STRETCH = 20_000
@@ -42,9 +43,9 @@ class SqlRecords:
     def _dialect(self) -> str:
         return self._database.dialect
 
-    async def write(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
+    async def write(self, drafts: Sequence[Memory], decide: Decide, *, sight: Sight | None = None) -> list[Remembered]:
         """Ask `decide` about each draft in turn and store what it says, in one transaction."""
-        return await self._teller.tell(drafts, decide)
+        return await self._teller.tell(drafts, decide, sight=sight)
 
     async def load(self, memories_: Sequence[Memory]) -> int:
         """Store exactly these rows; one whose id is stored is left alone."""
@@ -60,7 +61,7 @@ class SqlRecords:
         return await self._database.glance(lambda connection: self._seen(connection, scope, asked))
 
     def _seen(self, connection: Connection, scope: Scope, ids: Sequence[UUID]) -> list[Memory]:
-        found = [memory for page in _pages(ids) for memory in self._reader.by_ids(connection, page)]
+        found = [memory for page in pages(ids) for memory in self._reader.by_ids(connection, page)]
         return [memory for memory in found if scope.sees(memory.scope)]
 
     async def find(
@@ -101,7 +102,7 @@ class SqlRecords:
 
         def work(connection: Connection) -> list[Memory] | None:
             ids = beginnings.one_of_each(connection, filter, now, length, limit)
-            return ids and [memory for page in _pages(ids) for memory in self._reader.by_ids(connection, page)]
+            return ids and [memory for page in pages(ids) for memory in self._reader.by_ids(connection, page)]
 
         return await self._database.read(work)
 
@@ -117,16 +118,9 @@ class SqlRecords:
             return await self._fetch(rows().where(places, _COLUMN.key == key).order_by(_COLUMN.seq))
 
         def work(connection: Connection) -> list[Memory]:
-            chain: dict[UUID, Memory] = {}
-            frontier = {id} if id is not None else set()
-            while frontier:
-                linked = or_(_COLUMN.id.in_(frontier), _COLUMN.superseded_by.in_(frontier))
-                found = self._reader.fetch(connection, rows().where(linked))
-                fresh = [memory for memory in found if memory.id not in chain and scope.sees(memory.scope)]
-                chain |= {memory.id: memory for memory in fresh}
-                onwards = {memory.superseded_by for memory in fresh if memory.superseded_by} - chain.keys()
-                frontier = {memory.id for memory in fresh} | onwards
-            return self._reader.fetch(connection, rows().where(_COLUMN.id.in_(list(chain))).order_by(_COLUMN.seq))
+            chain = kinship.thread(connection, self._reader, scope, [id] if id is not None else [])
+            linked = _COLUMN.id.in_([memory.id for memory in chain])
+            return self._reader.fetch(connection, rows().where(linked).order_by(_COLUMN.seq))
 
         return await self._database.read(work)
 
@@ -156,37 +150,81 @@ class SqlRecords:
         return await self._database.read(work)
 
     async def close(
-        self, scope: Scope, ids: Sequence[UUID], *, at: datetime, because: str, seen: Memory | None = None
+        self,
+        scope: Scope,
+        ids: Sequence[UUID],
+        *,
+        at: datetime,
+        because: str,
+        seen: Memory | None = None,
+        unless_changed: Sequence[Memory] = (),
     ) -> list[Memory]:
         """Stop believing those that the scope holds and that are believed."""
 
         def work(connection: Connection) -> list[Memory]:
             sealing.check_texts(connection, scope.tenant, [because])
+            for page in pages([memory.id for memory in unless_changed]):
+                # PostgreSQL lets those wait who would change them now; SQLite has one writer anyway.
+                connection.execute(
+                    select(_COLUMN.id).where(_COLUMN.id.in_(page)).order_by(_COLUMN.id).with_for_update()
+                )
             held = [memory for memory in self._seen(connection, scope, ids) if scope.holds(memory.scope)]
-            held = [memory for memory in held if memory.superseded_at is None]
-            closed: list[UUID] = []
-            for page in _pages([memory.id for memory in held]):
-                closing = update(memories).where(_COLUMN.id.in_(page), _COLUMN.superseded_at.is_(None))
-                closing = closing.values(superseded_at=at, closed_because=because, generation=None)
-                # Only what this statement closed: on PostgreSQL somebody else may have been quicker since.
-                closed += connection.execute(closing.returning(_COLUMN.id)).scalars()
-            texts.refresh(connection, [memory for memory in held if memory.id in set(closed)])
-            return writing.as_seen(in_order(self._seen(connection, scope, closed), ids), seen)
+            held = kept_as([memory for memory in held if memory.superseded_at is None], unless_changed)
+            closed = self._closed(connection, held, at=at, because=because)
+            return writing.as_seen(in_order(closed, ids), seen)
 
         return await self._database.write(work)
 
-    async def adjust(
+    async def forget(
         self,
         scope: Scope,
-        id: UUID,
+        ids: Sequence[UUID],
         *,
-        importance: float | None = None,
-        expires_at: datetime | None = None,
+        at: datetime,
+        because: str,
+        with_it: str,
+        elsewhere: str,
         seen: Memory | None = None,
+    ) -> Forgotten:
+        """Close these and what was made from them, in one transaction."""
+
+        def work(connection: Connection) -> Forgotten:
+            sealing.check_texts(connection, scope.tenant, [because, with_it, elsewhere])
+            named = [memory.id for memory in self._seen(connection, scope, ids) if scope.holds(memory.scope)]
+            kinship.hold(connection, named)
+            held = self._seen(connection, scope, named)
+            for memory in held:
+                if memory.superseded_by is not None:
+                    raise changed_meanwhile(memory.id)
+            closed = writing.as_seen(in_order(self._closed(connection, held, at=at, because=because), ids), seen)
+            if not closed:
+                return Forgotten([], [])
+            derived = kinship.derived(connection, scope.tenant, named, holding=True)
+            made = self._seen(connection, Scope(tenant=scope.tenant), derived)
+            here, others = read_with(made, closed)
+            done = self._closed(connection, here, at=at, because=with_it)
+            done += self._closed(connection, others, at=at, because=elsewhere)
+            return Forgotten(closed, in_order(done, derived))
+
+        return await self._database.write(work)
+
+    def _closed(self, connection: Connection, held: Sequence[Memory], *, at: datetime, because: str) -> list[Memory]:
+        """Those of these that are believed, as they are when they are no more."""
+        believed = [memory for memory in held if memory.superseded_at is None]
+        closed: list[UUID] = []
+        for page in pages([memory.id for memory in believed]):
+            closing = update(memories).where(_COLUMN.id.in_(page), _COLUMN.superseded_at.is_(None))
+            closing = closing.values(superseded_at=at, closed_because=because, generation=None)
+            # Only what this statement closed: on PostgreSQL somebody else may have been quicker since.
+            closed += connection.execute(closing.returning(_COLUMN.id)).scalars()
+        done = [memory for page in pages(closed) for memory in self._reader.by_ids(connection, page)]
+        texts.refresh(connection, done)
+        return done
+
+    async def adjust(
+        self, scope: Scope, id: UUID, *, seen: Memory | None = None, **changes: Unpack[Kept]
     ) -> Memory | None:
         """Change how one memory is kept, not what it says."""
-        given: dict[str, Any] = {"importance": importance, "expires_at": expires_at}
-        changes = {name: value for name, value in given.items() if value is not None}
 
         def work(connection: Connection) -> Memory | None:
             held = [memory for memory in self._seen(connection, scope, [id]) if scope.holds(memory.scope)]
@@ -195,7 +233,7 @@ class SqlRecords:
             replace(held[0], **changes)  # A value checks itself: what it refuses is not stored.
             adjusting = update(memories).where(_COLUMN.id == id, *(writing.unchanged(seen) if seen is not None else ()))
             if connection.execute(adjusting.values(**changes, generation=None)).rowcount != 1:
-                raise writing.changed_meanwhile(id)
+                raise changed_meanwhile(id)
             return self._seen(connection, scope, [id])[0]
 
         return await self._database.write(work)
@@ -216,91 +254,58 @@ class SqlRecords:
 
         return await self._database.write(work)
 
-    async def touch(self, scope: Scope, ids: Sequence[UUID], *, at: datetime) -> None:
-        """Count one more use of each that a reader in the scope sees, as often as it is named."""
-        places = each_in_place(Filter(scope=scope))
-        named = Counter(ids)
-
-        def work(connection: Connection) -> None:
-            if self._dialect == "postgresql":
-                # In one order, for whoever counts uses of the same memories meanwhile: each would wait for the other.
-                for page in _pages(sorted(named)):
-                    locked = select(_COLUMN.id).where(_COLUMN.id.in_(page), places).order_by(_COLUMN.id)
-                    connection.execute(locked.with_for_update(key_share=True))
-            for times in set(named.values()):
-                for page in _pages([one for one in named if named[one] == times]):
-                    touching = update(memories).where(_COLUMN.id.in_(page), places)
-                    connection.execute(touching.values(uses=_COLUMN.uses + times, used_at=at))
-
-        await self._database.note(work)
+    async def touch(self, uses: Mapping[Scope, Sequence[UUID]], *, at: datetime) -> None:
+        """Count one more use of each that a reader in its scope sees, as often as it is named."""
+        await self._database.note(lambda connection: counting.count(connection, uses, at))
 
     async def derived(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
         """Return what was made from these, directly or through others, in the scope's tenant."""
-        in_tenant = each_in_place(Filter(scope=Scope(tenant=scope.tenant)))
+        return await self._database.read(lambda connection: kinship.derived(connection, scope.tenant, ids))
 
-        def work(connection: Connection) -> list[UUID]:
-            found: dict[UUID, None] = {}
-            asked = set(ids)
-            frontier = list(ids)
-            while frontier:
-                # Two steps, for most memories are nobody's source, and then the first says so at once.
-                linked = [
-                    one
-                    for page in _pages(frontier)
-                    for one in connection.execute(
-                        select(lineage.c.derived_id).where(lineage.c.source_id.in_(page))
-                    ).scalars()
-                    if one not in found and one not in asked
-                ]
-                frontier = [
-                    one
-                    for page in _pages(list(dict.fromkeys(linked)))
-                    for one in connection.execute(
-                        select(_COLUMN.id).where(_COLUMN.id.in_(page), in_tenant).order_by(_COLUMN.seq)
-                    ).scalars()
-                ]
-                found |= dict.fromkeys(frontier)
-            return list(found)
-
-        return await self._database.read(work)
-
-    async def purge(self, scope: Scope, ids: Sequence[UUID]) -> list[UUID]:
-        """Delete the rows that the scope holds, and every trace of them in this database, for good."""
+    async def purge(self, scope: Scope, ids: Sequence[UUID], *, versions: bool = False) -> list[Memory]:
+        """Delete the rows that the scope holds, what was made from them, and every trace of it in this database."""
         from scrubjay.backends.vectors.rows import bury, traces  # noqa: PLC0415 -- loads numpy, which little else here needs
 
-        def work(connection: Connection) -> list[UUID]:
-            held = [memory.id for memory in self._seen(connection, scope, ids) if scope.holds(memory.scope)]
-            for page in _pages(held):
+        def work(connection: Connection) -> list[Memory]:
+            purges.begin(connection, scope.tenant)
+            asked = self._seen(connection, scope, list(dict.fromkeys(ids)))
+            named = [memory.id for memory in asked if scope.holds(memory.scope)]
+            gone = kinship.family(connection, self._reader, named, versions=versions)
+            purged = self._seen(connection, Scope(tenant=scope.tenant), gone)
+            # First of all, since whoever writes there has a lock on the place before one on its rows.
+            places = purges.note(connection, {memory.scope for memory in purged})
+            for page in pages(gone):
                 seqs = connection.execute(select(_COLUMN.seq).where(_COLUMN.id.in_(page))).scalars().all()
                 texts.remove(connection, seqs)
-                self._disown(connection, page)
                 connection.execute(
                     delete(lineage).where(or_(lineage.c.source_id.in_(page), lineage.c.derived_id.in_(page)))
                 )
                 connection.execute(update(memories).where(_COLUMN.superseded_by.in_(page)).values(superseded_by=None))
                 connection.execute(delete(memories).where(_COLUMN.id.in_(page)))
-            if held:
+            if gone:
+                purges.lower_marks(connection, places)
                 connection.execute(without_answers(scope.tenant))
-            if held and self._dialect == "sqlite":
+            if gone and self._dialect == "sqlite":
                 # FTS5 only notes a deletion beside the old words; merging the index is what takes them off the disk.
                 connection.execute(text("INSERT INTO texts (texts) VALUES ('optimize')"))
             # Vectors here are another store's to remove, unless they were left by an engine that is not configured now.
-            if traces(connection, held):
-                bury(connection, held)
-            kept = set(held)
-            return [one for one in dict.fromkeys(ids) if one in kept]
+            if traces(connection, gone):
+                bury(connection, gone)
+            return purged
 
         purged = await self._database.write(work)
         if purged and self._dialect == "sqlite":
             await self._database.checkpoint()
         return purged
 
-    def _disown(self, connection: Connection, purged: list[UUID]) -> None:
-        """Let what was made from these no longer name them."""
-        children = select(lineage.c.derived_id).where(lineage.c.source_id.in_(purged))
-        for child in self._reader.fetch(connection, rows().where(_COLUMN.id.in_(children))):
-            kept = [str(source) for source in child.derived_from if source not in purged]
-            connection.execute(update(memories).where(_COLUMN.id == child.id).values(derived_from=kept))
+    async def purging(self, scope: Scope) -> None:
+        """Note that all of this place is purged."""
+        await self._database.write(lambda connection: purges.note_whole(connection, scope))
+
+    async def sight(self, scope: Scope) -> Sight:
+        """Say how often something was purged from places that this one sees."""
+        found = await self._database.read(lambda connection: purges.counted(connection, scope))
+        return Sight(scope=scope, purges=found)
 
     async def pending(self, generation: int, *, limit: int) -> list[Memory]:
         """Return memories of every tenant, oldest first, that are not marked with this generation."""
@@ -316,10 +321,10 @@ class SqlRecords:
         asked = list(dict.fromkeys(ids))
 
         def work(connection: Connection) -> Marked:
-            found = [row for page in _pages(asked) for row in writing.mark(connection, page, generation)]
+            found = [row for page in pages(asked) for row in writing.mark(connection, page, generation)]
             is_closed = dict(found)
             closed = [one for one in asked if is_closed.get(one)]
-            for page in _pages([one for one in closed if one in live]):
+            for page in pages([one for one in closed if one in live]):
                 writing.mark(connection, page, None)
             return Marked([one for one in asked if one not in is_closed], closed)
 
@@ -348,7 +353,7 @@ class SqlRecords:
 
         def work(connection: Connection) -> list[UUID]:
             stored: set[UUID] = set()
-            for page in _pages(asked):
+            for page in pages(asked):
                 stored.update(connection.execute(select(_COLUMN.id).where(_COLUMN.id.in_(page))).scalars())
             return [one for one in asked if one not in stored]
 
@@ -367,7 +372,3 @@ class SqlRecords:
 
     async def _fetch(self, statement: Select[Any]) -> list[Memory]:
         return await self._database.read(lambda connection: self._reader.fetch(connection, statement))
-
-
-def _pages(ids: Sequence[UUID]) -> list[list[UUID]]:
-    return [list(ids[start : start + _PAGE]) for start in range(0, len(ids), _PAGE)]

@@ -311,7 +311,7 @@ work_marks = Table(
     Column("step", String(16), primary_key=True),
     Column("scope_id", RowNumber, ForeignKey("scopes.id"), primary_key=True, autoincrement=False),
     Column("place", BigInteger, nullable=False),
-    # Of decay alone: up to when importance has been brought.
+    # Of decay alone: up to when importance has been brought. Of purges, `place` is how many there were.
     Column("at", Instant),
 )
 

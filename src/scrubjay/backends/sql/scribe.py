@@ -12,19 +12,21 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar, cast
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
+from scrubjay.backends.sql.ahead import PATIENCE_MILLISECONDS, WriteAhead
 from scrubjay.backends.sql.driver import MAY_UNDO, driver_of
 from scrubjay.backends.sql.faults import Raced, translated
 from scrubjay.backends.sql.forks import FORKS
 from scrubjay.backends.sql.onefile import OneFile
 from scrubjay.backends.sql.orders import Company, Order
 from scrubjay.backends.sql.waiting import settle
-from scrubjay.errors import Closed, StoreUnavailable
+from scrubjay.errors import Closed, StoreDamaged, StoreUnavailable
 
 Item = TypeVar("Item")
 T = TypeVar("T")
@@ -54,6 +56,7 @@ class Scribe:
         self._connection: Connection | None = None
         self._driver: sqlite3.Connection | None = None
         self._is_durable = True
+        self._log = WriteAhead(name=name)
 
     async def write(self, work: Callable[[Connection], T], *, durable: bool = True, alone: bool = False) -> T:
         """Run a function in a transaction, which it may share with others unless it is to be `alone`.
@@ -70,8 +73,8 @@ class Scribe:
         return cast("T", await self._hand_over(Order.of_item(whole, item)))
 
     async def empty_log(self) -> None:
-        """Move the log into the file and empty it. Nobody of this process writes meanwhile."""
-        await self._hand_over(Order(_empty_log, bare=True))
+        """Move the log into the file and empty it: now, or as soon as nobody reads what is in it."""
+        await self._hand_over(Order(self._empty_log, bare=True))
 
     async def _hand_over(self, order: Order) -> Any:  # noqa: ANN401 -- what the work returns
         with self._starting:
@@ -98,12 +101,37 @@ class Scribe:
             self._connection.close()
 
     def _serve(self) -> None:
-        while (order := self._left_over.popleft() if self._left_over else self._orders.get()) is not None:
+        while (order := self._awaited()) is not None:
             if order.is_wanted:
                 with FORKS:
                     settle([waited for written in self._written(order) for waited in written.told()])
+        if self._log.due is not None:
+            self._empty_log_again(milliseconds=PATIENCE_MILLISECONDS)
         if self._connection is not None:
             self._connection.close()
+
+    def _awaited(self) -> Order | None:
+        """Who waits next, or comes next. Meanwhile the log is emptied, when that is due."""
+        while (seconds := self._log.due) is not None:
+            if seconds == 0:
+                self._empty_log_again(milliseconds=0)
+            elif self._left_over:
+                break
+            else:
+                with suppress(Empty):
+                    return self._orders.get(timeout=seconds)
+        return self._left_over.popleft() if self._left_over else self._orders.get()
+
+    def _empty_log_again(self, *, milliseconds: int) -> None:
+        try:
+            with FORKS, translated(self._name):
+                self._file.check(outcome="its log was not emptied")
+                self._log.empty(self._opened()[1], milliseconds=milliseconds)
+        except (StoreDamaged, StoreUnavailable):
+            self._log.put_off()  # Whoever writes meets it too, and is told.
+
+    def _empty_log(self, connection: Connection) -> None:
+        self._log.empty(driver_of(connection), milliseconds=PATIENCE_MILLISECONDS)
 
     def _written(self, first: Order) -> list[Order | Company]:
         """Write this one, and those who wait by then, in one transaction. Returns all of them."""
@@ -248,7 +276,3 @@ class Scribe:
             self._driver = driver_of(self._connection)
             self._is_durable = True
         return self._connection, self._driver
-
-
-def _empty_log(connection: Connection) -> None:
-    driver_of(connection).execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

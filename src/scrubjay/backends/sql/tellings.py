@@ -7,11 +7,11 @@ from uuid import UUID
 
 from sqlalchemy import Connection
 
-from scrubjay.backends.sql import writing
+from scrubjay.backends.sql import purges, writing
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.rows import Reader
 from scrubjay.model import Memory, Remembered, Scope
-from scrubjay.ports import Ahead, Decide, Decision, Known
+from scrubjay.ports import Ahead, Decide, Decision, Known, Sight
 from scrubjay.ports.joint import Cut
 
 if TYPE_CHECKING:
@@ -38,11 +38,15 @@ class Teller:
         self._database = database
         self._reader = reader
 
-    async def tell(self, drafts: Sequence[Memory], decide: Decide, ahead: Ahead | None = None) -> list[Remembered]:
+    async def tell(
+        self, drafts: Sequence[Memory], decide: Decide, ahead: Ahead | None = None, *, sight: Sight | None = None
+    ) -> list[Remembered]:
         """Store what `decide` says about each draft, and the vectors that were made of it: all drafts or none."""
         if not drafts:
             return []
         told = Telling(drafts, decide, ahead or Ahead(generation=0, parts={}, vectors=None, marks={}))
+        if sight is not None:
+            return await self._database.write(lambda connection: self._written_as_seen(connection, told, sight))
         if len(drafts) > FEW:
             return await self._database.write(lambda connection: self._written(connection, told))
         return await self._database.write_item(self.written_together, told)
@@ -56,6 +60,10 @@ class Teller:
             answers = iter(self._written(connection, joined(those)))
             done += [[*islice(answers, len(told.drafts))] for told in those]
         return done
+
+    def _written_as_seen(self, connection: Connection, told: Telling, sight: Sight) -> list[Remembered]:
+        purges.check(connection, sight)
+        return self._written(connection, told)
 
     def _written(self, connection: Connection, told: Telling) -> list[Remembered]:
         ahead = told.ahead

@@ -37,10 +37,10 @@ def add(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> N
     engine.add(connection, indexed)
 
 
-def refresh(connection: Connection, closed: Sequence[Memory]) -> None:
-    """Bring the index up to date after these were closed. PostgreSQL's says nothing of that."""
+def refresh(connection: Connection, changed: Sequence[Memory]) -> None:
+    """Bring the index up to date after these were closed, or are believed anew. PostgreSQL's says nothing of that."""
     if connection.dialect.name == "sqlite":
-        texts_sqlite.refresh(connection, closed)
+        texts_sqlite.refresh(connection, changed)
 
 
 def remove(connection: Connection, seqs: Sequence[int]) -> None:

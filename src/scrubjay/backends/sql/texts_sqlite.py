@@ -9,18 +9,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from hashlib import blake2b
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
-from sqlalchemy import Connection, Float, Integer, LargeBinary, column, select, table, text, type_coerce
+from sqlalchemy import Connection, select, text
 
 from scrubjay.backends.sql import driver
-from scrubjay.backends.sql.conditions import conditions
+from scrubjay.backends.sql.asking_sqlite import ByExpression, Plainly, Search, any_of
 from scrubjay.backends.sql.driver import driver_of
+from scrubjay.backends.sql.ownwords import OwnWords
 from scrubjay.backends.sql.schema import memories
 from scrubjay.backends.sql.types import id_from
-from scrubjay.backends.sql.weighing import CUT, DIGITS, LOOKED_AT, Listed, Ranking, heaviest, rarity
+from scrubjay.backends.sql.weighing import CUT, DIGITS, LOOKED_AT, Listed, Ranking, heaviest, lengths_of, rarity
 from scrubjay.model import PLACE_NAMES, AsOf, Filter, Memory, Scope
-from scrubjay.model.memory import MESSAGE_KIND
 from scrubjay.model.words import text_of_words
 from scrubjay.ports import Match
 
@@ -47,6 +47,9 @@ READ: Final = 200
 
 LETTERS: Final = 300_000
 """Where texts are long, fewer are read: when these are so many letters, and enough."""
+
+WORDS: Final = 200_000
+"""Words of all rows that are read where the tenant's own words rank them. Of longer texts, the heaviest are read."""
 
 SMALL: Final = 200
 """Rows up to which a scope has no place in the match: to hold a filter against all that is found is as quick."""
@@ -76,19 +79,9 @@ _REWORDED: Final = text("INSERT INTO text_changes (seq, reworded) VALUES (:seq, 
 _COUNT: Final = (
     f"SELECT count(*), max(rowid) FROM (SELECT rowid FROM texts WHERE texts MATCH ? ORDER BY rowid LIMIT {_COUNTED})"
 )
+_HAVING: Final = "SELECT rowid FROM texts WHERE texts MATCH ?"
 _LAST: Final = "SELECT max(seq) FROM memories"
 _SOME: Final = "SELECT c0 FROM texts_content WHERE id IN (SELECT value FROM json_each(?))"
-# In the order that `_best` has in the end, so that of many that score alike the right ones are among the first.
-_BM25: Final = (
-    "SELECT rowid AS seq, bm25(texts, 1.0, 0.0) AS score FROM texts WHERE texts MATCH :words "
-    f"ORDER BY CAST(score * 1e{DIGITS} - 0.5 AS INTEGER), rowid LIMIT :most"
-)
-_HEAVIEST: Final = "SELECT value AS seq FROM json_each(:rows)"
-_CONTENT: Final = table("texts_content", column("id"), column("c0"))
-_ID: Final = type_coerce(memories.c.id, LargeBinary)
-ALONE: Final = f"memories.position IS NULL AND memories.kind <> '{MESSAGE_KIND}'"
-"""Whether a memory stands in no session and is no message, as `Match` wants to know it."""
-IS_ALONE: Final = memories.c.position.is_(None) & (memories.c.kind != MESSAGE_KIND)
 
 
 def add(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> None:
@@ -121,18 +114,19 @@ def _name_mark(name: str, value: str, *, live: bool) -> str:
     return f"{name}{number}x{int(live)}"
 
 
-def refresh(connection: Connection, closed: Sequence[Memory]) -> None:
-    """Bring the marks of these up to date after they were closed."""
-    scopes = {memory.id: memory.scope for memory in closed}
-    ids = list(scopes)
+def refresh(connection: Connection, changed: Sequence[Memory]) -> None:
+    """Bring the marks of these up to date after they were closed, or are believed anew. Each is given as it now is."""
+    known = {memory.id: memory for memory in changed}
+    ids = list(known)
     for start in range(0, len(ids), 500):
         statement = select(memories.c.id, memories.c.seq, memories.c.scope_id)
         found = connection.execute(statement.where(memories.c.id.in_(ids[start : start + 500])))
-        changed = [
-            {"seq": seq, "marks": marks_of(scope_id, scopes[known], live=False)} for known, seq, scope_id in found
+        marked = [
+            {"seq": seq, "marks": marks_of(scope_id, known[one].scope, live=_live(known[one]))}
+            for one, seq, scope_id in found
         ]
-        if changed:
-            connection.execute(_MARK, changed)
+        if marked:
+            connection.execute(_MARK, marked)
 
 
 def remove(connection: Connection, seqs: Sequence[int]) -> None:
@@ -161,52 +155,75 @@ def match(
     places = driver.places(connection, filter, limit=most)
     if not places:
         return []
-    asked = counts.asked(connection, terms, _marks(places, filter))
-    search = _Plainly(connection, filter, now) if filter.is_plain else _ByExpression(connection, filter, now)
-    if asked.ranking is None:
-        return _ranked(search, asked.words, limit)
     file = driver_of(connection)
+    own = counts.own.ranking(file, terms, filter.scope.tenant)
+    asked = counts.asked(connection, terms, _marks(places, filter), own)
+    search = Plainly(connection, filter, now) if filter.is_plain else ByExpression(connection, filter, now)
+
+    def ranked() -> list[_Scored]:
+        if own is None:
+            return _ranked(search, asked.words, limit)
+        rows = [seq for [seq] in file.execute(_HAVING, (asked.words,))]
+        if sum(lengths_of(file, rows)) > WORDS:
+            each = [Listed(f"{any_of([term])}{asked.inside}", own.rarities[term], is_cut=False) for term in terms]
+            heavy = heaviest(file, each, own.usual)
+            found = _read(search.admitted(heavy), own, limit)
+            if len(found) >= limit or len(heavy) == len(rows):
+                return found
+        return _read(search.admitted(rows), own, len(rows))
+
+    if asked.ranking is None:
+        return _best(ranked(), limit)
     for words in (asked.weighed, (*asked.weighed, *asked.common)):
         rows = heaviest(file, words, asked.ranking.usual)
-        matches = _read(search.admitted(rows), asked.ranking, limit)
-        if len(matches) >= min(FEW, limit) or not asked.common:
+        found = _read(search.admitted(rows), asked.ranking, limit)
+        if len(found) >= min(FEW, limit) or not asked.common:
             break
-    if len(matches) == limit or (len(rows) < LOOKED_AT and not any(word.is_cut for word in words)):
-        return matches
+    if len(found) >= limit or (len(rows) < LOOKED_AT and not any(word.is_cut for word in words)):
+        return _best(found, limit)
     # The filter left too few of the heaviest, so that it must be held against everything.
-    known = {match.id for match in matches}
-    others = [match for match in _ranked(search, asked.words, limit) if match.id not in known]
-    return sorted([*matches, *others], key=lambda match: -match.score)[:limit]
+    known = {one.seq for one in found}
+    return _best([*found, *(one for one in ranked() if one.seq not in known)], limit)
 
 
-def _ranked(search: "_Search", words: str, limit: int) -> list[Match]:
-    """The best as FTS5 ranks them."""
+class _Scored(NamedTuple):
+    """A row that was found, and its score, of which more is better."""
+
+    score: float
+    seq: int
+    memory: bytes
+    alone: int
+
+
+def _ranked(search: Search, words: str, limit: int) -> list[_Scored]:
+    """The best as FTS5 ranks them, and a few more."""
     # First rank alone and filter the best, which nearly always leaves enough; otherwise filter all that matched.
     for most in (limit + limit // 4 + 20, -1):
         found = search.ranked(words, most)
-        passing = [(round(-score, DIGITS), seq, memory, alone) for seq, memory, score, alone, passes in found if passes]
-        matches = _best(passing, limit)
-        if len(matches) == limit or len(found) < most:
+        passing = [
+            _Scored(round(-score, DIGITS), seq, memory, alone) for seq, memory, score, alone, passes in found if passes
+        ]
+        if len(passing) >= limit or len(found) < most:
             break
-    return matches
+    return passing
 
 
-def _read(found: Iterable[Sequence[Any]], ranking: Ranking, limit: int) -> list[Match]:
-    """The best of those that were weighed, which come heaviest first."""
-    scored: list[tuple[float, int, bytes, int]] = []
+def _read(found: Iterable[Sequence[Any]], ranking: Ranking, limit: int) -> list[_Scored]:
+    """The best of those that were weighed, which come heaviest first, and a few more."""
+    scored: list[_Scored] = []
     letters = 0
-    for seq, memory, alone, body in found:
-        scored.append((round(ranking.score(body), DIGITS), seq, memory, alone))
+    for seq, memory, alone, body, marks in found:
+        scored.append(_Scored(round(ranking.score(body, marks), DIGITS), seq, memory, alone))
         letters += len(body)
         if len(scored) >= max(limit, READ if letters < LETTERS else 0):
             break
-    return _best(scored, limit)
+    return scored
 
 
-def _best(scored: Iterable[tuple[float, int, bytes, int]], limit: int) -> list[Match]:
-    """The best of rows with score, number, id and whether each stands alone; of those that score alike, the oldest."""
-    best = sorted(scored, key=lambda one: (-one[0], one[1]))[:limit]
-    return [Match(id_from(memory), score, alone=bool(alone)) for score, _, memory, alone in best]
+def _best(scored: Iterable[_Scored], limit: int) -> list[Match]:
+    """The best, and of those that score alike the oldest."""
+    best = sorted(scored, key=lambda one: (-one.score, one.seq))[:limit]
+    return [Match(id_from(one.memory), one.score, alone=bool(one.alone)) for one in best]
 
 
 class Asked(NamedTuple):
@@ -220,67 +237,8 @@ class Asked(NamedTuple):
     """The words whose rows are too many to be weighed, unless nothing else is found."""
     ranking: Ranking | None = None
     """How those that were weighed are ranked; None when FTS5 does it."""
-
-
-class _Search(Protocol):
-    """How the index is asked, and what it finds is held against a filter."""
-
-    def ranked(self, words: str, most: int) -> Sequence[Sequence[Any]]:
-        """The best, or all with -1: number, id, score (lower is better), if it stands alone, and if it passes."""
-
-    def admitted(self, rows: Sequence[int]) -> Iterable[Sequence[Any]]:
-        """Those of the rows that pass, in their order: number, id, whether it stands alone, and its words."""
-
-
-class _Plainly:
-    """How a plain filter is asked. The expression that says the same would take longer to build than to answer."""
-
-    def __init__(self, connection: Connection, filter: Filter, now: datetime) -> None:
-        self._file = driver_of(connection)
-        self._admits = driver.plainly_admits(filter)
-        self._values = driver.plain_values(filter, now)
-
-    def ranked(self, words: str, most: int) -> Sequence[Sequence[Any]]:
-        statement = (
-            f"SELECT memories.seq, memories.id, ranked.score, {ALONE}, {self._admits} "
-            f"FROM memories JOIN ({_BM25}) AS ranked ON memories.seq = ranked.seq ORDER BY ranked.score"
-        )
-        return self._file.execute(statement, {**self._values, "words": words, "most": most}).fetchall()
-
-    def admitted(self, rows: Sequence[int]) -> Iterable[Sequence[Any]]:
-        # A cross join keeps the order of its parts.
-        statement = (
-            f"SELECT memories.seq, memories.id, {ALONE}, texts_content.c0 FROM ({_HEAVIEST}) AS heaviest "
-            "CROSS JOIN memories ON memories.seq = heaviest.seq "
-            f"CROSS JOIN texts_content ON texts_content.id = heaviest.seq WHERE {self._admits}"
-        )
-        return self._file.execute(statement, {**self._values, "rows": json.dumps(rows)})
-
-
-class _ByExpression:
-    def __init__(self, connection: Connection, filter: Filter, now: datetime) -> None:
-        self._connection = connection
-        self._admits = conditions(filter, now, "sqlite")
-
-    def ranked(self, words: str, most: int) -> Sequence[Sequence[Any]]:
-        best = text(_BM25).columns(column("seq", Integer), column("score", Float)).subquery("ranked")
-        statement = (
-            select(memories.c.seq, _ID, best.c.score, IS_ALONE, self._admits.label("allowed"))
-            .select_from(memories.join(best, memories.c.seq == best.c.seq))
-            .order_by(best.c.score)
-        )
-        return self._connection.execute(statement, {"words": words, "most": most}).fetchall()
-
-    def admitted(self, rows: Sequence[int]) -> Iterable[Sequence[Any]]:
-        heavy = text(_HEAVIEST).columns(column("seq", Integer)).subquery("heaviest")
-        joined = heavy.join(memories, memories.c.seq == heavy.c.seq).join(_CONTENT, _CONTENT.c.id == heavy.c.seq)
-        statement = select(memories.c.seq, _ID, IS_ALONE, _CONTENT.c.c0).select_from(joined).where(self._admits)
-        return self._connection.execute(statement, {"rows": json.dumps(rows)})
-
-
-def _quoted(terms: Iterable[str]) -> str:
-    """The terms as FTS5 reads them: quoted, so that nothing in them can be an operator."""
-    return " OR ".join('"' + term.replace('"', "") + '"' for term in terms)
+    inside: str = ""
+    """What in `words` says where the rows belong, if anything does."""
 
 
 def _marks(places: Sequence[tuple[Any, ...]], filter: Filter) -> str | None:
@@ -305,12 +263,16 @@ class Counted:
     """How many rows have a term, remembered: close enough is good enough to tell rare words from common ones."""
 
     def __init__(self) -> None:
+        self.own = OwnWords()
         self._rows: dict[str, int] = {}
         self._all: int | None = None
         self._length: float | None = None
 
-    def asked(self, connection: Connection, terms: Sequence[str], marks: str | None) -> Asked:
-        """What to ask for the best rows that have any of the terms; with marks, only rows that have one of them."""
+    def asked(self, connection: Connection, terms: Sequence[str], marks: str | None, own: Ranking | None) -> Asked:
+        """What to ask for the best rows that have any of the terms; with marks, only rows that have one of them.
+
+        What is found is ranked by the tenant's own words, where it does not have the file to itself.
+        """
         everything = among = self._everything(connection)
         if marks is not None and everything > SMALL:
             among = self._having(connection, f"marks : ({marks})")
@@ -318,19 +280,19 @@ class Counted:
         inside = f" AND marks : ({marks})" if marks is not None and share < MOST_OF_ALL else ""
         walked = WALKED / max(share, 0.25)
         if among <= RANKED and everything <= walked:
-            return Asked(f"{_body(terms)}{inside}")
-        rows = {term: self._having(connection, _body([term])) for term in terms}
+            return Asked(f"{any_of(terms)}{inside}", inside=inside)
+        rows = {term: self._having(connection, any_of([term])) for term in terms}
         every = sum(rows.values())
         if every * share <= RANKED and every <= walked:
-            return Asked(f"{_body(terms)}{inside}")
+            return Asked(f"{any_of(terms)}{inside}", inside=inside)
         is_narrow = bool(inside) and share < NARROW
         # Where a scope is part of the match, most rows of a word are passed over, eight times as fast, and those of the
         # scope are walked through again for each word.
         costs = {term: many / 8 + among / 2 if is_narrow else many for term, many in rows.items()}
-        rarities = {term: rarity(many, everything) for term, many in rows.items()}
+        rarities = own.rarities if own else {term: rarity(many, everything) for term, many in rows.items()}
         listed = {
             term: Listed(
-                f"{_body([term])}{inside if is_narrow else ''}",
+                f"{any_of([term])}{inside if is_narrow else ''}",
                 rarities[term],
                 is_cut=many * (share if is_narrow else 1) > CUT,
             )
@@ -338,8 +300,9 @@ class Counted:
         }
         most = max(2 * WALKED, min(WEIGHED, everything / 5))
         weighed = [listed.pop(term) for term in _rarest(rows, costs, most)]
-        words = f"{_body(_rarest(rows, rows, walked))}{inside}"
-        return Asked(words, weighed, tuple(listed.values()), Ranking(rarities, self._usual(connection)))
+        words = f"{any_of(_rarest(rows, rows, walked))}{inside}"
+        ranking = own or Ranking(rarities, self._usual(connection))
+        return Asked(words, weighed, tuple(listed.values()), ranking, inside)
 
     def _having(self, connection: Connection, expression: str) -> int:
         """About how many rows match."""
@@ -367,10 +330,6 @@ class Counted:
             lengths = [len(body.split()) for [body] in driver_of(connection).execute(_SOME, (sample,))]
             self._length = max(1.0, sum(lengths) / max(1, len(lengths)))
         return self._length
-
-
-def _body(terms: Iterable[str]) -> str:
-    return f"body : ({_quoted(terms)})"
 
 
 def _rarest(rows: Mapping[str, float], costs: Mapping[str, float], most: float) -> list[str]:

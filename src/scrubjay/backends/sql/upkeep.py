@@ -20,7 +20,7 @@ from sqlalchemy import (
     update,
 )
 
-from scrubjay.backends.sql import sealing, texts
+from scrubjay.backends.sql import purges, sealing, texts
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.insert import insert_into
 from scrubjay.backends.sql.places import interned, place_condition, scope_from
@@ -30,6 +30,7 @@ from scrubjay.backends.sql.schema import texts as texts_table
 from scrubjay.model import EVENT_KINDS, SCOPE_NAMES, STANDING_KINDS, Filter, Memory, Scope
 from scrubjay.model.memory import ARCHIVED
 from scrubjay.model.work import PINNED, Step
+from scrubjay.ports.purges import Sight
 from scrubjay.ports.upkeep import Stirred, Weight
 
 _COLUMN: Final = memories.c
@@ -56,7 +57,7 @@ class SqlUpkeep:
         # One walk along the index of positions, whatever the memories say.
         ends = (
             select(_COLUMN.scope_id, func.max(_COLUMN.position).label("last"))
-            .where(_COLUMN.position.is_not(None))
+            .where(_COLUMN.position.is_not(None), _held(within))
             .group_by(_COLUMN.scope_id)
             .subquery("ends")
         )
@@ -65,15 +66,15 @@ class SqlUpkeep:
             select(ends.c.last, mark.label("mark"), *_names())
             .join(scopes, scopes.c.id == ends.c.scope_id)
             .outerjoin(work_marks, and_(_MARK.scope_id == ends.c.scope_id, _MARK.step == step))
-            .where(scopes.c.session != "", ends.c.last > mark, _inside(within))
+            .where(scopes.c.session != "", ends.c.last > mark)
             .order_by(ends.c.scope_id)
             .limit(limit)
         )
         return await self._database.read(lambda connection: _stirred(connection, statement))
 
     async def places(self, step: Step, kind: str, *, within: Scope | None) -> list[Stirred]:
-        """Return users' projects with believed memories of this kind that have changed since they were marked."""
-        place = [scopes.c.tenant, scopes.c.user, scopes.c.project]
+        """Return places with believed memories of this kind that have changed since they were marked."""
+        place = [scopes.c.tenant, scopes.c.user, scopes.c.project, scopes.c.agent]
         # Row numbers only grow, and so does what is closed: together they change with every change.
         change = func.max(_COLUMN.seq) + func.count(_COLUMN.superseded_at)
         held = (
@@ -84,23 +85,31 @@ class SqlUpkeep:
             .having(func.count() > func.count(_COLUMN.superseded_at))
         )
         marked = select(*place, _MARK.place.label("mark")).join(scopes, scopes.c.id == _MARK.scope_id)
-        marked = marked.where(_MARK.step == step, scopes.c.agent == "", scopes.c.session == "", scopes.c.workflow == "")
+        marked = marked.where(_MARK.step == step, scopes.c.session == "", scopes.c.workflow == "")
 
         def work(connection: Connection) -> list[Stirred]:
-            known = {tuple(row[:3]): row.mark for row in connection.execute(marked)}
+            known = {tuple(row[:4]): row.mark for row in connection.execute(marked)}
             found: list[Stirred] = []
             for row in connection.execute(held):
-                mark = known.get(tuple(row[:3]), -1)
+                mark = known.get(tuple(row[:4]), -1)
                 if row.last != mark:
-                    scope = Scope(tenant=row.tenant, user=row.user or None, project=row.project or None)
+                    tenant, *names = row[:4]
+                    user, project, agent = (name or None for name in names)
+                    scope = Scope(tenant=tenant, user=user, project=project, agent=agent)
                     found.append(Stirred(scope=scope, last=row.last, mark=mark))
             return sorted(found, key=lambda one: repr(one.scope))
 
         return await self._database.read(work)
 
-    async def mark(self, step: Step, scope: Scope, place: int) -> None:
+    async def mark(self, step: Step, scope: Scope, place: int, *, sight: Sight | None = None) -> None:
         """Note that this step has dealt with the place up to here."""
-        await self._database.write(lambda connection: _marked(connection, step, scope, place=place))
+
+        def work(connection: Connection) -> None:
+            if sight is not None:
+                purges.check(connection, sight)
+            _marked(connection, step, scope, place=place)
+
+        await self._database.write(work)
 
     async def episodes(self, scope: Scope, *, start: int, stop: int) -> list[Memory]:
         """Return what happened in exactly this session, believed, from one position up to before another, in order."""

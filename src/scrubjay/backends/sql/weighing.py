@@ -8,7 +8,7 @@ when its text is long. Only the heaviest are read, in order, and ranked here by 
 import json
 import re
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log
 from typing import Final, NamedTuple
 
@@ -18,7 +18,7 @@ CUT: Final = 50_000
 """Rows of one word that are listed, the newest. Only a word that so many have, and that so weighs little, has more."""
 
 LOOKED_AT: Final = 1_500
-"""Rows of whose texts the length is looked up: those that weigh most without it, and of equals the newest."""
+"""Rows of whose texts the length is looked up: those that weigh most without it, and of equals the oldest."""
 
 _ALL: Final = "SELECT group_concat(rowid) FROM texts WHERE texts MATCH ?"
 _NEWEST: Final = (
@@ -58,7 +58,7 @@ class Listed(NamedTuple):
 def heaviest(file: sqlite3.Connection, words: Iterable[Listed], usual: float) -> list[int]:
     """The rows that weigh most by the words that they have, `LOOKED_AT` at most, heaviest first.
 
-    `usual` is how many words a text usually has.
+    Of equals the oldest comes first, as in memory. `usual` is how many words a text usually has.
     """
     import numpy as np  # noqa: PLC0415 -- only a large store needs it
 
@@ -81,14 +81,19 @@ def heaviest(file: sqlite3.Connection, words: Iterable[Listed], usual: float) ->
     rows, weighed = np.concatenate(lists), np.concatenate(found)
     least = max(np.sort(weighed)[-LOOKED_AT:][0], _LEAST)
     above, equal = weighed > least, weighed == least
-    newest = np.sort(rows[equal])[::-1][: LOOKED_AT - int(above.sum())]
-    rows = np.concatenate((rows[above], newest))
-    weighed = np.concatenate((weighed[above], np.full(len(newest), least, np.float32)))
-    sizes = file.execute(_SIZES, (json.dumps(rows.tolist()),)).fetchall()
-    lengths = np.array([size[0] if size[0] < 128 else _long(size) for [size] in sizes], np.float32)
+    oldest = np.sort(rows[equal])[: LOOKED_AT - int(above.sum())]
+    rows = np.concatenate((rows[above], oldest))
+    weighed = np.concatenate((weighed[above], np.full(len(oldest), least, np.float32)))
+    lengths = np.array(lengths_of(file, rows.tolist()), np.float32)
     norms = 1 + SATURATION * (1 - LENGTH + LENGTH / usual * lengths)
-    heavy: list[int] = rows[np.argsort(norms / weighed)].tolist()
+    heavy: list[int] = rows[np.lexsort((rows, norms / weighed))].tolist()
     return heavy
+
+
+def lengths_of(file: sqlite3.Connection, rows: Sequence[int]) -> list[int]:
+    """How many words the texts of these rows have."""
+    sizes = file.execute(_SIZES, (json.dumps(rows),)).fetchall()
+    return [size[0] if size[0] < 128 else _long(size) for [size] in sizes]
 
 
 def _long(size: bytes) -> int:
@@ -101,30 +106,48 @@ def _long(size: bytes) -> int:
     return length
 
 
-class Ranking:
-    """BM25 by all of these words, for texts as the index has them: words with blanks between."""
+class Forms:
+    """Some words, and how often a text has each of them in any form. Texts are words with blanks between."""
 
-    def __init__(self, rarities: Mapping[str, float], usual: float) -> None:
-        self._rarities: dict[str, float] = {}
-        for word, weight in rarities.items():
-            stem = stem_of(word)
-            # FTS5 counts two forms of one word twice.
-            self._rarities[stem] = self._rarities.get(stem, 0.0) + weight
+    def __init__(self, words: Collection[str]) -> None:
+        self._stems = frozenset(map(stem_of, words))
         # Every form of a word begins like its stem, but for the last letter. To look at those alone is much quicker.
-        beginnings = {re.escape(stem[: max(2, len(stem) - 1)]) for stem in self._rarities if stem.isascii()}
-        others = {re.escape(word) for word in rarities if not word.isascii()}
+        beginnings = {re.escape(stem[: max(2, len(stem) - 1)]) for stem in self._stems if stem.isascii()}
+        others = {re.escape(word) for word in words if not word.isascii()}
         self._forms = re.compile(f" (?:{'|'.join(sorted(beginnings | others))})[^ ]*")
-        self.usual = usual
 
-    def score(self, body: str) -> float:
-        """The score of one text; more is better."""
+    def often(self, body: str) -> dict[str, int]:
+        """How often the text has each stem that it has."""
         often: dict[str, int] = {}
         for form in self._forms.findall(f" {body}"):
             stem = stem_of(form[1:])
-            if stem in self._rarities:
+            if stem in self._stems:
                 often[stem] = often.get(stem, 0) + 1
-        length = 1 - LENGTH + LENGTH * len(body.split()) / self.usual
+        return often
+
+
+class Ranking:
+    """BM25 by all of these words, for texts as the index has them: words with blanks between.
+
+    With `marked`, the marks of a text count as words of it, as FTS5 counts them.
+    """
+
+    def __init__(self, rarities: Mapping[str, float], usual: float, *, marked: bool = False) -> None:
+        self.rarities = rarities
+        self.usual = usual
+        self._marked = marked
+        self._forms = Forms(rarities)
+        self._weights: dict[str, float] = {}
+        for word, weight in rarities.items():
+            stem = stem_of(word)
+            # FTS5 counts two forms of one word twice.
+            self._weights[stem] = self._weights.get(stem, 0.0) + weight
+
+    def score(self, body: str, marks: str = "") -> float:
+        """The score of one text; more is better."""
+        words = len(body.split()) + (len(marks.split()) if self._marked else 0)
+        length = 1 - LENGTH + LENGTH * words / self.usual
         return sum(
-            self._rarities[stem] * times * (SATURATION + 1) / (times + SATURATION * length)
-            for stem, times in often.items()
+            self._weights[stem] * times * (SATURATION + 1) / (times + SATURATION * length)
+            for stem, times in self._forms.often(body).items()
         )

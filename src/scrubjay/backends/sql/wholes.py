@@ -21,7 +21,7 @@ from scrubjay.backends.sql.schema import (
     working_scratch,
     working_sessions,
 )
-from scrubjay.backends.sql.working import message_row, put_scratch, session_of
+from scrubjay.backends.sql.working_rows import message_row, put_scratch, session_of
 from scrubjay.backends.sql.worklog import trouble_of, trouble_row
 from scrubjay.model import SCOPE_NAMES, Scope
 from scrubjay.model.work import Step, Trouble

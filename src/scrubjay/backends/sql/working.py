@@ -1,6 +1,6 @@
 """Working memory in the record database: it survives a restart, and every process on the same database sees it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
@@ -13,6 +13,7 @@ from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.insert import insert_into
 from scrubjay.backends.sql.places import interned, place_condition, scope_from, stored
 from scrubjay.backends.sql.schema import scopes, working_messages, working_scratch, working_sessions
+from scrubjay.backends.sql.working_rows import message_row, put_scratch, session_of
 from scrubjay.model import SCOPE_NAMES, Filter, Scope
 from scrubjay.model.working import (
     Limits,
@@ -24,11 +25,10 @@ from scrubjay.model.working import (
     check_session,
     check_version,
     message_from,
-    message_text,
     scope_text,
     scratch_from,
-    scratch_text,
 )
+from scrubjay.ports.working import Met
 
 T = TypeVar("T")
 
@@ -79,7 +79,13 @@ class SqlWorking:
         self.limits = limits or Limits()
 
     async def append(
-        self, scope: Scope, messages: Sequence[Message], *, ttl: timedelta, now: datetime
+        self,
+        scope: Scope,
+        messages: Sequence[Message],
+        *,
+        ttl: timedelta,
+        now: datetime,
+        new: Collection[UUID] = (),
     ) -> list[Message]:
         """Put these behind what is there, and return them with their positions, in the order given."""
         check_session(scope)
@@ -87,12 +93,14 @@ class SqlWorking:
         def work(connection: Connection) -> list[Message]:
             held = _opened(connection, scope, now=now, ttl=ttl)
             known = _known(connection, held.number, [message.id for message in messages])
-            new = list({message.id: message for message in messages if message.id not in known}.values())
+            if not known.keys().isdisjoint(new):
+                raise Met
+            fresh = list({message.id: message for message in messages if message.id not in known}.values())
             session = held.session
-            taken = session.bytes + sum(message.bytes for message in new)
+            taken = session.bytes + sum(message.bytes for message in fresh)
             self.limits.check_room(scope, taken)
             following = session.first + session.messages
-            placed = [message.placed(following + place) for place, message in enumerate(new)]
+            placed = [message.placed(following + place) for place, message in enumerate(fresh)]
             if placed:
                 sealing.check_texts(connection, scope.tenant, [message.content for message in placed])
                 connection.execute(insert(working_messages), [message_row(held.number, message) for message in placed])
@@ -101,6 +109,10 @@ class SqlWorking:
             return [known[message.id] for message in messages]
 
         return await self._database.write(work)
+
+    async def known(self, scope: Scope, ids: Sequence[UUID], *, now: datetime) -> list[Message]:  # noqa: ARG002 -- the port's shape
+        """Return the messages with these ids that the session holds, whatever its state."""
+        return await self._look(scope, lambda connection, held: [*_known(connection, held.number, ids).values()], [])
 
     async def recent(self, scope: Scope, *, limit: int, now: datetime, over: bool = False) -> Recent:
         """Return the newest messages in the order they were said."""
@@ -250,6 +262,29 @@ class SqlWorking:
 
         return await self._change(scope, work)
 
+    async def discard(self, scope: Scope, ids: Sequence[UUID], *, now: datetime) -> int:
+        """Let go of these messages, wherever they stand; return how many of them were there."""
+        unwanted = set(ids)
+
+        def work(connection: Connection, held: _Held | None) -> int:
+            if held is None:
+                return 0
+            number, session = held.number, held.session
+            rows = connection.execute(_OLDEST, {"number": number, "most": session.messages}).mappings().all()
+            kept = [row for row in rows if row["id"] not in unwanted]
+            gone = len(rows) - len(kept)
+            if gone:
+                first = session.first + gone
+                connection.execute(delete(working_messages).where(_MESSAGES.scope_id == number))
+                moved = [{**row, "scope_id": number, "position": place} for place, row in enumerate(kept, first)]
+                if moved:
+                    connection.execute(insert(working_messages), moved)
+                _store(connection, number, first=first, bytes=sum(row["bytes"] for row in kept))
+            _let_go(connection, _Held(number, replace(session, messages=len(kept))), now)
+            return gone
+
+        return await self._change(scope, work)
+
     async def shut(self) -> None:
         """The database is shut by whoever keeps the records."""
 
@@ -298,19 +333,6 @@ def _held(row: Row[Any]) -> _Held:
     return _Held(row.scope_id, session_of(scope_from(tuple(row)[-len(SCOPE_NAMES) :]), row))
 
 
-def session_of(scope: Scope, row: Row[Any]) -> Session:
-    """The session that a row tells of."""
-    return Session(
-        scope=scope,
-        messages=row.following - row.first,
-        first=row.first,
-        bytes=row.bytes,
-        started_at=row.started_at,
-        expires_at=row.expires_at,
-        ended_at=row.ended_at,
-    )
-
-
 def _opened(connection: Connection, scope: Scope, *, now: datetime, ttl: timedelta) -> _Held:
     """The session with its life renewed: begun when it is new, opened again when it is over."""
     held = _found(connection, scope, lock=True)
@@ -335,29 +357,10 @@ def _known(connection: Connection, number: int, ids: Sequence[UUID]) -> dict[UUI
     return found
 
 
-def message_row(number: int, message: Message) -> dict[str, Any]:
-    """The message as a row of the session with this number."""
-    body = message_text(message)
-    return {
-        "scope_id": number,
-        "position": message.position,
-        "id": message.id,
-        "bytes": len(body.encode()),
-        "body": body,
-    }
-
-
 def _value(connection: Connection, number: int, name: str) -> Scratch | None:
     found = select(_SCRATCH.body).where(*_THE_VALUE)
     body = connection.execute(found, {"number": number, "value_name": name}).scalar()
     return scratch_from(name, body) if body is not None else None
-
-
-def put_scratch(connection: Connection, number: int, scratch: Scratch) -> None:
-    """Store the value in place of the one with its name."""
-    row = {"version": scratch.version, "body": scratch_text(scratch)}
-    new = insert_into(connection, working_scratch).values(scope_id=number, name=scratch.name, **row)
-    connection.execute(new.on_conflict_do_update(index_elements=[_SCRATCH.scope_id, _SCRATCH.name], set_=row))
 
 
 def _clear(connection: Connection, number: int) -> None:

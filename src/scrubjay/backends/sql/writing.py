@@ -10,15 +10,15 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, update
 
-from scrubjay.backends.sql import sealing, texts, writing_postgresql, writing_sqlite
+from scrubjay.backends.sql import kinship, sealing, texts, writing_postgresql, writing_sqlite
 from scrubjay.backends.sql.faults import Raced
 from scrubjay.backends.sql.places import known_places
 from scrubjay.backends.sql.rows import Reader, values_of
 from scrubjay.backends.sql.schema import memories
-from scrubjay.errors import Conflict, IdTaken
+from scrubjay.errors import IdTaken
 from scrubjay.model import Memory, Remembered, Scope
 from scrubjay.ports import Decide, Decision, Known
-from scrubjay.ports.records import NOTHING, contradiction, contradictions, id_taken, rival
+from scrubjay.ports.records import NOTHING, changed_meanwhile, contradiction, contradictions, id_taken, rival
 
 _NOWHERE: Final = -1
 _NO_MARKS: Final[Mapping[UUID, int]] = {}
@@ -42,8 +42,10 @@ def write(
     _queue_up(connection, drafts, numbers)
     stored = list(statements.known(connection, reader, drafts, numbers))
     positions = _Positions(connection, numbers)
-    if not stored and _are_new(drafts, decide):
+    new = _all_new(drafts, decide) if not stored else None
+    if new is not None:
         opened = [positions.placed(draft) for draft in drafts]
+        kinship.check_sources(connection, reader, new)
         sealing.check_memories(connection, opened)
         statements.insert(connection, opened, numbers, marks)
         return [Remembered(memory=memory, outcome="stored") for memory in opened], opened, numbers
@@ -55,8 +57,9 @@ def write(
         told.apply(decision, positions)
         decided.append((decision, decision.closes[0].id if decision.closes else None))
     opened = list(told.opened.values())
+    kinship.check_sources(connection, reader, [decision for decision, _ in decided])
     sealing.check_memories(connection, [*told.closed.values(), *opened])
-    _keep(connection, list(told.kept.values()))
+    _keep(connection, list(told.kept.values()), told.was)
     _close(connection, list(told.closed.values()))
     if opened:
         statements.insert(connection, opened, numbers, marks)
@@ -68,14 +71,20 @@ def write(
     return done, opened, numbers
 
 
-def _are_new(drafts: Sequence[Memory], decide: Decide) -> bool:
-    """Whether each of these is to be stored as it is, when nothing that is stored bears on any of them.
+def _all_new(drafts: Sequence[Memory], decide: Decide) -> list[Decision] | None:
+    """What is decided when nothing that is stored bears on any of these, if each is to be stored as it is.
 
     As nearly all batches are. None bears on another either: they have no keys, and no two say the same in one place.
     """
     if any(draft.key for draft in drafts) or (len(drafts) > 1 and _repeat(drafts)):
-        return False
-    return all(decide(draft, NOTHING).stores_only(draft) for draft in drafts)
+        return None
+    decided: list[Decision] = []
+    for draft in drafts:
+        decision = decide(draft, NOTHING)
+        if not decision.stores_only(draft):
+            return None
+        decided.append(decision)
+    return decided
 
 
 def _repeat(drafts: Sequence[Memory]) -> bool:
@@ -160,6 +169,8 @@ class Told:
     opened: dict[UUID, Memory] = field(default_factory=dict)
     kept: dict[UUID, Memory] = field(default_factory=dict)
     closed: dict[UUID, Memory] = field(default_factory=dict)
+    was: dict[UUID, datetime | None] = field(default_factory=dict)
+    """Since when what is kept longer was closed, as it is stored; None for what was not."""
 
     def learn(self, stored: Iterable[Memory]) -> None:
         """Take in what is stored, each once."""
@@ -186,7 +197,11 @@ class Told:
         """Overlay what was decided."""
         for memory in decision.keeps:
             self._doubt(memory)
-            (self.opened if memory.id in self.opened else self.kept)[memory.id] = memory
+            if memory.id in self.opened:
+                self.opened[memory.id] = memory
+            else:
+                self.was.setdefault(memory.id, self.by_id[memory.id].superseded_at)
+                self.kept[memory.id] = memory
             self._believe(memory)
         for memory in decision.closes:
             self._check_unchanged(memory)
@@ -260,13 +275,17 @@ class Told:
             del self.by_words[mark]
 
 
-def _keep(connection: Connection, kept: Sequence[Memory]) -> None:
+def _keep(connection: Connection, kept: Sequence[Memory], was: Mapping[UUID, datetime | None]) -> None:
     for memory in kept:
         column = memories.c
-        shorter = (column.id == memory.id, column.superseded_at.is_(None), column.expires_at < memory.expires_at)
-        keeping = update(memories).where(*shorter).values(expires_at=memory.expires_at, generation=None)
-        if connection.execute(keeping).rowcount != 1:
+        until = memory.expires_at
+        shorter = column.expires_at < until if until is not None else column.expires_at.is_not(None)
+        as_read = column.superseded_at.is_not_distinct_from(was[memory.id])
+        keeping = update(memories).where(column.id == memory.id, as_read, shorter)
+        values = {"expires_at": until, "superseded_at": None, "closed_because": None, "generation": None}
+        if connection.execute(keeping.values(values)).rowcount != 1:
             raise Raced
+    texts.refresh(connection, [memory for memory in kept if was[memory.id] is not None])
 
 
 def _close(connection: Connection, closed: Sequence[Memory]) -> None:
@@ -293,11 +312,6 @@ def as_seen(closed: list[Memory], seen: Memory | None) -> list[Memory]:
     if seen is not None and not any(memory.id == seen.id and memory.is_kept_as(seen) for memory in closed):
         raise changed_meanwhile(seen.id)
     return closed
-
-
-def changed_meanwhile(id: UUID) -> Conflict:
-    """What to raise when somebody else was faster."""
-    return Conflict(f"memory {id} was changed or deleted meanwhile. Read it again, then decide")
 
 
 class _Positions:

@@ -5,7 +5,7 @@ first makes them in their order. Nothing is made twice: a message is known by it
 nothing comes late: a call that was given up carries the number that was current then, and the session has seen more.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Final, TypeVar
 from uuid import UUID
@@ -14,6 +14,7 @@ from scrubjay.backends.working.noted import Noted
 from scrubjay.errors import StoreUnavailable
 from scrubjay.logs import logger
 from scrubjay.model import Scope
+from scrubjay.model.sealed import is_sealed
 from scrubjay.model.working import (
     Limits,
     Message,
@@ -23,7 +24,7 @@ from scrubjay.model.working import (
     Waiting,
     check_version,
 )
-from scrubjay.ports.working import Detour, Detours, Fenced, Operation, Outrun, Working
+from scrubjay.ports.working import Detour, Detours, Fenced, Met, Operation, Outrun, Working
 
 T = TypeVar("T")
 
@@ -51,7 +52,13 @@ class FallbackWorking:
         self.limits = limits or Limits()
 
     async def append(
-        self, scope: Scope, messages: Sequence[Message], *, ttl: timedelta, now: datetime
+        self,
+        scope: Scope,
+        messages: Sequence[Message],
+        *,
+        ttl: timedelta,
+        now: datetime,
+        new: Collection[UUID] = (),
     ) -> list[Message]:
         """Put these behind what is there, and return them with their positions, in the order given.
 
@@ -59,9 +66,11 @@ class FallbackWorking:
         """
 
         def decide(noted: Noted) -> Operation:
-            new = {message.id: message for message in messages if message.id not in noted.messages}
-            self.limits.check_room(scope, noted.bytes + sum(message.bytes for message in new.values()))
-            return Operation(do="append", at=now, ttl=ttl, messages=tuple(new.values()))
+            if not noted.messages.keys().isdisjoint(new):
+                raise Met
+            fresh = {message.id: message for message in messages if message.id not in noted.messages}
+            self.limits.check_room(scope, noted.bytes + sum(message.bytes for message in fresh.values()))
+            return Operation(do="append", at=now, ttl=ttl, messages=tuple(fresh.values()))
 
         async def detour() -> list[Message]:
             known: dict[object, Message] = {}
@@ -74,7 +83,16 @@ class FallbackWorking:
             await self._note(scope, noting)
             return [known[message.id] for message in messages]
 
-        return await self._change(scope, lambda store: store.append(scope, messages, ttl=ttl, now=now), detour)
+        return await self._change(scope, lambda store: store.append(scope, messages, ttl=ttl, now=now, new=new), detour)
+
+    async def known(self, scope: Scope, ids: Sequence[UUID], *, now: datetime) -> list[Message]:
+        """Return the messages with these ids that the session holds; of one whose store is away, that were noted."""
+
+        def detour(noted: Noted) -> list[Message]:
+            wanted = set(ids)
+            return [message for message in noted.messages.values() if message.id in wanted]
+
+        return await self._read(scope, lambda store: store.known(scope, ids, now=now), detour)
 
     async def recent(self, scope: Scope, *, limit: int, now: datetime, over: bool = False) -> Recent:
         """Return the newest messages in the order they were said; with `degraded`, only those that were noted."""
@@ -178,6 +196,10 @@ class FallbackWorking:
         """Let go of the oldest messages, as far as they are among these; return how many those were."""
         return await self._store.drained(scope, ids, now=now)
 
+    async def discard(self, scope: Scope, ids: Sequence[UUID], *, now: datetime) -> int:
+        """Let go of these messages, wherever they stand; return how many of them were there."""
+        return await self._store.discard(scope, ids, now=now)
+
     async def shut(self) -> None:
         """Let go of the store."""
         await self._store.shut()
@@ -246,7 +268,8 @@ async def _replayed(store: Working, scope: Scope, operation: Operation) -> None:
     ttl = operation.ttl or timedelta(0)
     match operation.do:
         case "append":
-            await store.append(scope, operation.messages, ttl=ttl, now=operation.at)
+            messages = await _under_their_own_ids(store, scope, operation)
+            await store.append(scope, messages, ttl=ttl, now=operation.at)
         case "set" if operation.scratch is not None:
             await store.set(scope, operation.scratch, ttl=ttl, now=operation.at)
         case "delete" if operation.name is not None:
@@ -255,6 +278,24 @@ async def _replayed(store: Working, scope: Scope, operation: Operation) -> None:
             await store.extend(scope, ttl=ttl, now=operation.at)
         case "end":
             await store.end(scope, now=operation.at)
+
+
+async def _under_their_own_ids(store: Working, scope: Scope, operation: Operation) -> list[Message]:
+    """The messages that were noted. One whose id names another message in the store is kept under an id made from both.
+
+    Nobody could look while the store was away, and it was accepted.
+    """
+    held = {one.id: one for one in await store.known(scope, [one.id for one in operation.messages], now=operation.at)}
+    kept = [one if _is_free(one, held.get(one.id)) else one.told_apart() for one in operation.messages]
+    for noted, message in zip(operation.messages, kept, strict=True):
+        if message.id != noted.id:
+            log.warning("a message was noted under the id of another one", id=str(noted.id), kept_as=str(message.id))
+    return kept
+
+
+def _is_free(noted: Message, held: Message | None) -> bool:
+    # What is encrypted is another text each time it is said, and is bound to its id.
+    return held is None or noted.says_the_same(held) or is_sealed(noted.content) or is_sealed(held.content)
 
 
 def _or_away(session: Session | None, scope: Scope) -> Session:

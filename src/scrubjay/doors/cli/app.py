@@ -1,14 +1,15 @@
 """The command line: `scrubjay VERB`. It translates, and knows nothing that the library does not."""
 
 import gc
-import os
 import sys
 from typing import Annotated, Final
 
 import typer
 
 from scrubjay import __version__
+from scrubjay.doors.cli import stdout
 from scrubjay.doors.cli.commands import Entry, group_of
+from scrubjay.errors import InvalidInput
 
 WRITE = "Write"
 READ = "Read"
@@ -87,18 +88,31 @@ def scrubjay(
 
 def main() -> None:
     """Run the command that the arguments name, and exit. A reader that goes away, as in `| head`, ends it quietly."""
+    stdout.stand_in()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show a character of a memory shows a question mark, and the command goes on.
         stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # both are text files here
     # What a command allocates are mostly its imports, which stay: to look for garbage among them takes a tenth of it.
     gc.set_threshold(_GARBAGE)
+    stdout.guard()
+    code: str | int | None = None
     try:
         app(prog_name="scrubjay")
+    except SystemExit as ended:
+        code = ended.code
+    except InvalidInput as error:  # Of standard output, for all others are a command's.
+        code = _complained(error)
     finally:
-        try:
-            sys.stdout.flush()
-        except BrokenPipeError:
-            # Python flushes once more at its end, and would complain then.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        # An ending interpreter looks through every object that it ever imported, several times: a quarter of a command.
-        gc.freeze()
+        unwritten = stdout.finish()
+    if unwritten is not None and not code:  # Or it has complained already.
+        code = _complained(unwritten)
+    # An ending interpreter looks through every object that it ever imported, several times: a quarter of a command.
+    gc.freeze()
+    sys.exit(code)
+
+
+def _complained(error: InvalidInput) -> int:
+    from scrubjay.doors.cli.output import complain  # noqa: PLC0415 -- the version needs none of it
+
+    complain(error, as_json=False)
+    return 1

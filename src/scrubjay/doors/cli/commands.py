@@ -3,12 +3,15 @@
 from collections.abc import Iterator, MutableMapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Final
 
 import typer
 from typer.core import TyperGroup
 
 from scrubjay.doors.cli.examples import EXAMPLES
+
+_WRITTEN_WRONGLY: Final[Any] = typer.BadParameter.__mro__[1]
+"""What is raised for a command that is written wrongly. Typer has no name for it, but for one kind of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +87,26 @@ def group_of(entries: tuple[Entry, ...]) -> type[TyperGroup]:
 
         def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 -- see Entry.load
             """Run the command that was asked for. A value that is refused is named, with what to write instead."""
+            is_program = "--json" in (*ctx._protected_args, *ctx.args)  # noqa: SLF001 -- what was typed; it goes away
             try:
                 return super().invoke(ctx)
-            except typer.BadParameter as error:
-                error.message = _in_our_words(error)
-                raise
+            except _WRITTEN_WRONGLY as error:
+                if isinstance(error, typer.BadParameter):
+                    error.message = _in_our_words(error)
+                if not is_program:
+                    raise
+                _complain_to_program(error.format_message())
+                raise typer.Exit(error.exit_code) from error
 
     return Group
+
+
+def _complain_to_program(message: str) -> None:
+    """Say it as any other error is said with `--json`: in one line, and not in a box."""
+    from scrubjay.doors.cli.output import complain  # noqa: PLC0415 -- as below
+    from scrubjay.errors import InvalidInput  # noqa: PLC0415 -- as below
+
+    complain(InvalidInput(message), as_json=True)
 
 
 def _in_our_words(error: typer.BadParameter) -> str:

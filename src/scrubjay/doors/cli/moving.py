@@ -1,14 +1,13 @@
 """Commands that carry memories out and in: export and import."""
 
 import io
-import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, BinaryIO, TextIO
+from typing import Annotated, BinaryIO, TextIO, cast
 
 import typer
 
@@ -17,6 +16,7 @@ from scrubjay.doors.cli.output import memories, progress, write_json, write_line
 from scrubjay.doors.cli.place import Place
 from scrubjay.doors.cli.verb import AsJson, verb
 from scrubjay.errors import InvalidInput, Unsupported
+from scrubjay.files import written_to
 
 _SHOWN = 100
 """Memories between two updates of the progress bar."""
@@ -33,14 +33,18 @@ def export(
     json: AsJson = False,
 ) -> None:
     """Write the memories of a scope as lines of JSON, with their history."""
+    if not file:
+        raise InvalidInput("file is empty: name one, or `-` for standard output")
     with here.opened() as jay:
         lines = jay.export(history=not current, **narrowing.at(here))
         if file == "-":
+            # The format is UTF-8, whatever a terminal here can show.
+            cast("io.TextIOWrapper", sys.stdout).reconfigure(encoding="utf-8", errors="strict", newline="\n")
             sys.stdout.writelines(f"{line}\n" for line in lines)
             return
         path = Path(file)
         total = jay.stats(**here.where).versions
-        with _replacing(path) as target, progress("exporting", total) as steps:
+        with written_to(path) as target, progress("exporting", total) as steps:
             # The first line names the format.
             written = _write(lines, target, steps.done) - 1
     if json:
@@ -49,31 +53,14 @@ def export(
     write_line(f"{memories(written)} written to {path}", f"{written}", str(path))
 
 
-def _write(lines: Iterable[str], target: TextIO, done: Callable[[int], None]) -> int:
+def _write(lines: Iterable[str], target: BinaryIO, done: Callable[[int], None]) -> int:
     count = 0
     for line in lines:
-        target.write(f"{line}\n")
+        target.write(f"{line}\n".encode())
         count += 1
         if count % _SHOWN == 0:
             done(count)
     return count
-
-
-@contextmanager
-def _replacing(path: Path) -> Iterator[TextIO]:
-    """A file that takes its name only when it is whole, readable by its owner only. A failure leaves what was there."""
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with open(handle, "w", encoding="utf-8", newline="\n") as file:  # noqa: PTH123 -- a handle, not a path
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(path)
-        finally:
-            Path(name).unlink(missing_ok=True)
-    except OSError as error:
-        raise InvalidInput(f"{path} cannot be written: {error.strerror}. Choose another place") from error
 
 
 @verb

@@ -3,12 +3,13 @@
 What memories say is never taken for markup, and control characters in it never reach a terminal.
 """
 
+import codecs
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TextIO
 
 from rich.console import Console
 from rich.table import Table
@@ -55,7 +56,12 @@ def local(moment: datetime | None) -> str:
 def write_json(value: object) -> None:
     """Print one JSON document: on several lines for a terminal, on one for a program."""
     indent = 2 if sys.stdout.isatty() else None
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=indent) + "\n")
+    sys.stdout.write(json.dumps(value, ensure_ascii=_loses(sys.stdout), indent=indent) + "\n")
+
+
+def _loses(stream: TextIO) -> bool:
+    """Whether there are characters that this stream cannot write. JSON can say them all in ASCII."""
+    return codecs.lookup(stream.encoding or "utf-8").name != "utf-8"
 
 
 def write_text(text: str) -> None:
@@ -100,7 +106,8 @@ def note(message: str) -> None:
 def complain(error: ScrubjayError, *, as_json: bool) -> None:
     """Say what went wrong, in one line on standard error."""
     if as_json:
-        sys.stderr.write(json.dumps({"error": type(error).__name__, "message": str(error)}, ensure_ascii=False) + "\n")
+        told = {"error": type(error).__name__, "message": str(error)}
+        sys.stderr.write(json.dumps(told, ensure_ascii=_loses(sys.stderr)) + "\n")
         return
     aside().print(Text("error: ", style="bold red") + Text(on_one_line(str(error))), soft_wrap=True)
 

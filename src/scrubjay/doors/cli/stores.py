@@ -9,6 +9,7 @@ import typer
 from scrubjay.doors.cli.output import memories, note, progress, write_json, write_table
 from scrubjay.doors.cli.place import House
 from scrubjay.doors.cli.verb import AsJson, verb
+from scrubjay.errors import InvalidInput
 from scrubjay.model import Json
 from scrubjay.model.portable import moment_text
 
@@ -58,6 +59,8 @@ def backup(
     json: AsJson = False,
 ) -> None:
     """Write everything to one file: every tenant and version, vectors, files and sessions. Others may go on writing."""
+    if str(file) == "-":
+        raise InvalidInput("file is '-', and a backup is read and checked after it is written: name a file")
     from scrubjay import wiring  # noqa: PLC0415 -- loads the database; --help needs none of it
 
     with progress("backing up", None) as steps:

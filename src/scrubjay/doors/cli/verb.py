@@ -2,7 +2,9 @@
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import MISSING, dataclass, fields
 from typing import Annotated, Any, TypeAlias, get_type_hints
 
@@ -36,6 +38,8 @@ def verb(command: Callable[..., None]) -> Callable[..., None]:
         try:
             gathered = {name: _gather(group, given) for name, group in groups.items()}
             command(**gathered, **given)
+            with suppress(BrokenPipeError):  # A reader that has what it wants, as `head`.
+                sys.stdout.flush()
         except ScrubjayError as error:
             complain(error, as_json=bool(given.get("json")))
             raise typer.Exit(1) from error

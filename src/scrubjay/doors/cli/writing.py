@@ -1,15 +1,16 @@
 """Commands that write: remember, update and forget."""
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
 from scrubjay.doors.cli import documents, views
-from scrubjay.doors.cli.output import aside, memories, note, output, progress, write_json, write_line
+from scrubjay.doors.cli.output import aside, local, memories, note, output, progress, write_json, write_line
 from scrubjay.doors.cli.place import Place
 from scrubjay.doors.cli.verb import AsJson, Options, verb
 from scrubjay.doors.cli.words import data_of, moment_ago, moment_ahead, standard_input, told
@@ -88,6 +89,7 @@ def remember(
     content = told(text)
     with here.opened() as jay:
         done = jay.remember(content, id=id, **said, **here.where)
+    _note_expired([done])
     if json:
         write_json(documents.remembered(done))
         return
@@ -101,6 +103,7 @@ def _remember_lines(here: Place, text: str | None, id: str | None, said: dict[st
     tellings: list[Any] = [{**said, "content": line} for line in contents]
     with here.opened() as jay, progress("remembering", len(tellings)) as steps:
         done = jay.remember_many(tellings, progress=steps.done, **here.where)
+    _note_expired(done)
     if json:
         write_json(documents.remembered_many(done))
         return
@@ -118,16 +121,34 @@ def update(
     content: Annotated[
         str | None, typer.Option("--content", "-c", help="What it says now; `-`: standard input.")
     ] = None,
+    never_expires: Annotated[
+        bool, typer.Option("--never-expires", help="Go on recalling it, whatever `--expires` said before.")
+    ] = False,
     json: AsJson = False,
 ) -> None:
     """Correct a memory. The old version stays in its history."""
+    if never_expires and details.expires is not None:
+        raise typer.BadParameter("--expires and --never-expires say the opposite: leave out one of them")
     said = details.said() | ({"content": told(content)} if content is not None else {})
+    if never_expires:
+        said["expires_at"] = None
+    if not said:
+        raise typer.BadParameter("say what to change: give --content, --key, --importance or another of its options")
     with here.opened() as jay:
         done = jay.update(id, **said, **here.where)
+    _note_expired([done])
     if json:
         write_json(documents.remembered(done))
         return
     _show(done)
+
+
+def _note_expired(done: Sequence[Remembered]) -> None:
+    """Say of what has expired already that nobody will hear of it: the date was probably meant otherwise."""
+    now = datetime.now(UTC)
+    expired = [at for one in done if (at := one.memory.expires_at) is not None and at <= now]
+    if expired:
+        note(f"{memories(len(expired))} expired before now, at {local(expired[0])}: no recall finds what has expired")
 
 
 def _show(done: Remembered) -> None:

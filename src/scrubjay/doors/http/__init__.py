@@ -1,6 +1,7 @@
 """The HTTP door: the verbs of the library under /v1. It translates and holds no logic."""
 
 import asyncio
+import errno
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -78,6 +79,11 @@ def _listener(settings: Settings) -> socket.socket:
         listener.listen()
     except OSError as error:
         listener.close()
+        if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+            raise Misconfigured(
+                f"SCRUBJAY_HOST is {host!r}: cannot listen there ({error.strerror}). "
+                "Use a name or an address of this machine, such as 127.0.0.1; 0.0.0.0 is all of them"
+            ) from error
         raise Misconfigured(
             f"SCRUBJAY_PORT is {port}: cannot listen on {host}:{port} ({error.strerror}). "
             "Stop what uses it, or choose another port; 0 picks a free one"

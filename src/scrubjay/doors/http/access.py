@@ -2,8 +2,10 @@
 
 Jay            read      for what only reads, whatever its method
 WriteJay       write     for what stores, changes or forgets
+ReadWriteJay   both      for what changes something and answers with what somebody else may have told
 HeavyJay       read      for what reads through much of the memory: export, examine
 HeavyWriteJay  write     for what works through much of it: import, consolidate, ingest
+HeavyBothJay   both      for what works through much of it and answers with what somebody else may have told: learn
 AdminJay       admin     for what concerns the whole tenant: its keys, its log, its parked work
 OperatorJay    admin     for what concerns the whole installation; only keys of the installation's own tenant
 Anybody        none      for what says who is asking, and nothing of what is remembered
@@ -63,7 +65,7 @@ class Visit:
     home: str
     """The tenant of the installation itself."""
     needs: Right | None = None
-    """The right that its route asked for."""
+    """The right that what it does takes: that of its route, or less."""
     is_secret: bool = False
     """Whether the answer must not be kept anywhere: it may hold a new key."""
     spent: Spent | None = None
@@ -93,12 +95,20 @@ class Visit:
         """The same; where the records are is told to whoever runs the installation."""
         return stats if self.is_operator else replace(stats, records=stats.records.partition(":")[0])
 
+    def may(self, right: Right) -> bool:
+        """Whether the key has this right. Whoever needs no key has all of them."""
+        return self.key is None or self.key.may(right)
+
     def check(self, right: Right) -> None:
-        """Raise Forbidden unless the key has this right. Whoever needs no key has all of them."""
-        self.needs = right
-        if self.key is not None and not self.key.may(right):
+        """Raise Forbidden unless the key has this right."""
+        if self.key is not None and not self.may(right):
             held = ", ".join(self.key.rights)
             raise Forbidden(f"this needs the right to {right}, and key {self.key.id} has {held}: use another key")
+
+    def only_reads(self) -> None:
+        """Note that this request changes nothing, whatever its route does. Raises Forbidden as `check` does."""
+        self.check("read")
+        self.needs = "read"
 
     def check_operator(self) -> None:
         """Raise Forbidden unless the key belongs to whoever runs the installation."""
@@ -302,8 +312,10 @@ class Needs:
         operator: bool = False,
         noted: bool = False,
         secret: bool = False,
+        shows: bool = False,
     ) -> None:
         self._right = right
+        self._shows = shows
         self._kind: RouteClass = kind
         self._operator = operator
         self._noted = noted
@@ -322,7 +334,9 @@ class Needs:
     async def admit(self, request: Request) -> Scrubjay:
         """The same, and counted each time."""
         visit = visit_of(request)
-        visit.kind = self._kind
+        visit.kind, visit.needs = self._kind, self._right
+        if self._shows:
+            visit.check("read")
         if self._right is not None:
             visit.check(self._right)
         visit.is_secret = self._secret
@@ -348,8 +362,10 @@ async def sees_details(request: Request) -> bool:
 
 Jay: TypeAlias = Annotated[Scrubjay, Depends(Needs("read", "read"))]
 WriteJay: TypeAlias = Annotated[Scrubjay, Depends(Needs("write", "write"))]
+ReadWriteJay: TypeAlias = Annotated[Scrubjay, Depends(Needs("write", "write", shows=True))]
 HeavyJay: TypeAlias = Annotated[Scrubjay, Depends(Needs("read", "heavy"))]
 HeavyWriteJay: TypeAlias = Annotated[Scrubjay, Depends(Needs("write", "heavy"))]
+HeavyBothJay: TypeAlias = Annotated[Scrubjay, Depends(Needs("write", "heavy", shows=True))]
 AdminJay: TypeAlias = Annotated[Scrubjay, Depends(Needs("admin", "write", noted=True))]
 OperatorJay: TypeAlias = Annotated[Scrubjay, Depends(Needs("admin", "heavy", operator=True, noted=True))]
 

@@ -1,12 +1,16 @@
 """A route that asks for the right, the allowance and a turn before it reads what was sent."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, get_args, get_origin
 
 from fastapi import Request, Response
+from fastapi._compat import ModelField
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
@@ -25,14 +29,39 @@ class Admitted(APIRoute):
         answer = super().get_route_handler()
         needs = [one.call for one in self.dependant.dependencies if isinstance(one.call, Needs)]
         reads_body = self.body_field is not None
+        once = frozenset(_taken_once(self.dependant.query_params))
 
         async def answered(request: Request) -> Response:
             for one in needs:
                 await one(request, None, None)
+            _check_once(request, once)
             async with _body_of(request) if reads_body else nullcontext(), _turn_of(request):
                 return await answer(request)
 
         return answered
+
+
+def _taken_once(fields: Sequence[ModelField]) -> Iterator[str]:
+    """The names in a query that have one value: all but lists."""
+    for field in fields:
+        kind = field.field_info.annotation
+        inside = kind.model_fields if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+        for name, info in (inside if inside is not None else {field.alias: field.field_info}).items():
+            if not _is_list(info.annotation):
+                yield info.alias or name
+
+
+def _is_list(kind: object) -> bool:
+    return get_origin(kind) is list or any(map(_is_list, get_args(kind)))
+
+
+def _check_once(request: Request, once: AbstractSet[str]) -> None:
+    """Refuse a name that was given twice: the one value that is taken may not be the one that was meant."""
+    query = request.query_params
+    for name in query:
+        if name in once and len(given := query.getlist(name)) > 1:
+            found = {"type": "repeated", "loc": ("query", name), "input": given, "msg": "give it once"}
+            raise RequestValidationError([found])
 
 
 def _body_of(request: Request) -> AbstractAsyncContextManager[bytes]:

@@ -25,7 +25,7 @@ from scrubjay.errors import (
     UnderWay,
 )
 from scrubjay.model.access import HELD
-from scrubjay.model.checks import shown
+from scrubjay.model.checks import shown, zoned
 from scrubjay.model.remedies import wanted
 
 log = structlog.get_logger("scrubjay.http")
@@ -242,7 +242,7 @@ def _fault(field: str, error: Mapping[str, Any]) -> Fault:
             found = f"{error.get('ctx', {}).get('error', '')} at character {error['loc'][-1]}"
             return Fault(field="body", message=f"the body is not JSON: {found}")
         case "timezone_aware":
-            message = f"{field} is {value} without a time zone: add one, such as Z"
+            message = f"{field} is {value} without a time zone: write it with one, such as {zoned(error['input'])}"
         case "value_error":
             message = str(error["ctx"]["error"]).replace("the moment", field)
         case _ if use := wanted(error):

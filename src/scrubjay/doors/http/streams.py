@@ -78,7 +78,18 @@ async def as_lines(lines: AsyncIterator[str]) -> StreamingResponse:
         async for line in lines:
             yield f"{line}\n"
 
-    return StreamingResponse(written(), media_type=NDJSON)
+    return StreamingResponse(giving_way(written()), media_type=NDJSON)
+
+
+async def giving_way(parts: AsyncIterator[str]) -> AsyncIterator[str]:
+    """The same parts of an answer. After each of them everybody else is served.
+
+    So is the news that nobody reads any more: what is ready in memory would be written to its end otherwise, and every
+    part that is written to a connection that is gone is a line in the log.
+    """
+    async for part in parts:
+        yield part
+        await asyncio.sleep(0)
 
 
 class Feed:
@@ -122,7 +133,7 @@ class EventStream(StreamingResponse):
 
     def __init__(self, feed: Feed, told: AsyncIterator[str]) -> None:
         self._feed = feed
-        super().__init__(told, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+        super().__init__(giving_way(told), headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Tell, and stop listening however it ends."""

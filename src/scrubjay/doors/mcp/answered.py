@@ -1,20 +1,34 @@
 """What the tools answer: a structure for programs, and the same in words for the model. What is empty is left out."""
 
+import json
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Self
+from typing import Final, Self
 
 from pydantic import BaseModel, JsonValue
 
 from scrubjay import model
-from scrubjay.model.citations import CODE_KIND, Citation, citations_of
-from scrubjay.model.code import CodeHit, CodeHits
+from scrubjay.doors.mcp.fitting import CUT, Room
+from scrubjay.model.citations import CODE_KIND
 from scrubjay.model.portable import to_json
-from scrubjay.model.similar import SimilarTask, TaskContext
-from scrubjay.model.workspace_answers import StoredCompletion
+
+MEMORY_AT: Final = "scrubjay://memory/"
+"""Where all of a memory can be read, followed by its id."""
 
 _DOUBTFUL = (model.Trust.OBSERVED, model.Trust.FOREIGN)
 
 _OFF_TOPIC = "Nothing here seems to be about this: even the closest is not close in meaning. Judge for yourself:"
+
+_IN_PART = (
+    "Of what is shown in part, `history` gives more by its id, with a larger budget; all of it is the resource "
+    f"{MEMORY_AT}{{id}}."
+)
+
+_MARK = 16
+"""Tokens that say that something is a part, and of how much."""
+
+_ASIDE = 4
+"""What is said beside the content of a memory may take a part of its room: one of so many."""
 
 
 class Answer(BaseModel):
@@ -45,11 +59,50 @@ class Memory(BaseModel):
     expires_at: datetime | None = None
     superseded_at: datetime | None = None
     closed_because: str | None = None
+    rest: str | None = None
+    """Where all of it can be read, when this is a part."""
+    characters: int | None = None
+    """Of its whole content, when the content here is a part."""
 
     @classmethod
     def of(cls, memory: model.Memory) -> Self:
         """The memory as every door writes it, but for what only programs need."""
         return cls.model_validate(to_json(memory))
+
+    def trimmed(self, most: int, room: Room) -> Self:
+        """The same without what is long beside its content."""
+        aside, shorter = most // _ASIDE, dict[str, object]()
+        for name, said in (("reason", self.reason), ("closed_because", self.closed_because)):
+            if said is not None and not room.fits(said, aside):
+                shorter[name] = room.marked(said, aside)
+        if self.data is not None and not room.fits(json.dumps(self.data, ensure_ascii=False), most):
+            shorter["data"] = None
+        return self.model_copy(update={**shorter, "rest": f"{MEMORY_AT}{self.id}"}) if shorter else self
+
+    def shortened(self, most: int, room: Room, passage: str | None = None) -> Self:
+        """The same with so many tokens of its content: of what was found, or from the beginning."""
+        if room.fits(self.content, most):
+            return self
+        part = self._part(passage, most, room)
+        return self.model_copy(
+            update={"content": part, "characters": len(self.content), "rest": f"{MEMORY_AT}{self.id}"}
+        )
+
+    def _part(self, passage: str | None, most: int, room: Room) -> str:
+        found = self.content if passage is None else passage
+        kept = room.cut(found, most)
+        # What stands before code on its line is its indentation.
+        gap = "\n" if self.kind == CODE_KIND else " "
+        before = "" if self.content.startswith(kept) else f"{CUT}{gap}"
+        after = "" if self.content.endswith(kept) else f"{gap}{CUT}"
+        return f"{before}{kept if self.kind == CODE_KIND else kept.strip()}{after}"
+
+    @property
+    def part(self) -> str:
+        """That it is a part, and of how much; empty when it is all."""
+        if self.characters is not None:
+            return f"part of {self.characters:,} characters"
+        return "in part" if self.rest else ""
 
     @property
     def heading(self) -> str:
@@ -71,14 +124,16 @@ class Remembered(Answer):
     memory: Memory
 
     @classmethod
-    def of(cls, done: model.Remembered) -> Self:
-        """The outcome with its memory."""
+    def of(cls, done: model.Remembered, room: Room) -> Self:
+        """The outcome with its memory, or the beginning of a long one."""
         replaced = str(done.replaced) if done.replaced is not None else None
-        return cls(outcome=done.outcome, replaced=replaced, memory=Memory.of(done.memory))
+        memory = Memory.of(done.memory).trimmed(room.budget, room).shortened(room.budget, room)
+        return cls(outcome=done.outcome, replaced=replaced, memory=memory)
 
     def __str__(self) -> str:
         said = {"stored": "Remembered", "unchanged": "Known already", "superseded": "Replaced what was known"}
-        return f"{said[self.outcome]}: {self.memory} (id {self.memory.id})"
+        part = f"; {self.memory.part} shown" if self.memory.characters else ""
+        return f"{said[self.outcome]}: {self.memory} (id {self.memory.id}{part})"
 
 
 class Hit(BaseModel):
@@ -90,27 +145,50 @@ class Hit(BaseModel):
     passage: str | None = None
     warning: str | None = None
 
+    @property
+    def whole(self) -> str:
+        """It with all of its content."""
+        return self.written(self.memory.content)
+
+    def within(self, most: int, room: Room) -> Self:
+        """The same, cut to so many tokens."""
+        trimmed = self.model_copy(update={"memory": self.memory.trimmed(most, room)})
+        if room.fits(trimmed.whole, most):
+            return trimmed
+        left = most - room.cost(trimmed.written(CUT)) - _MARK
+        # Of a memory that is shown in part, the part is the passage.
+        memory = trimmed.memory.shortened(left, room, self.passage)
+        return trimmed.model_copy(update={"memory": memory, "passage": None})
+
     def __str__(self) -> str:
+        # Of a long piece of code, the lines that were found.
+        is_code = self.memory.kind == CODE_KIND
+        return self.written(self.passage or self.memory.content if is_code else self.memory.content)
+
+    def written(self, said: str) -> str:
+        """It with this as its content."""
         memory = self.memory
         warning = f"\n   CAREFUL: {self.warning}" if self.warning else ""
-        about = f"(id {memory.id}, since {memory.valid_from:%Y-%m-%d}; {self.why}){warning}"
-        if memory.kind != CODE_KIND:
-            return f"{memory} {about}"
-        # Code begins on a line of its own, as it stands in the file; of a long piece, the lines that were found.
-        return f"{memory.heading} {about}\n{self.passage or memory.content}"
+        part = f"{memory.part}; " if memory.part else ""
+        about = f"(id {memory.id}, since {memory.valid_from:%Y-%m-%d}; {part}{self.why}){warning}"
+        # Code begins on a line of its own, as it stands in the file.
+        is_code = memory.kind == CODE_KIND
+        return f"{memory.heading} {about}\n{said}" if is_code else f"{memory.heading} {said} {about}"
 
 
 class Hits(Answer):
     """What was found, best first."""
 
     hits: list[Hit]
+    left_out: int | None = None
+    """How many more were found that there was no room for."""
     degraded: list[str] | None = None
     confidence: float | None = None
     doubt: str | None = None
 
     @classmethod
-    def of(cls, found: model.Hits) -> Self:
-        """All hits."""
+    def of(cls, found: model.Hits, room: Room) -> Self:
+        """As many hits as there is room for, each as far as there is."""
         hits = [
             Hit(
                 memory=Memory.of(hit.memory),
@@ -121,18 +199,26 @@ class Hits(Answer):
             )
             for hit in found
         ]
-        return cls(
+        whole = cls(
             hits=hits,
             degraded=list(found.degraded) or None,
             confidence=round(found.confidence, 4) if found.confidence is not None else None,
             doubt=_OFF_TOPIC if hits and found.is_off_topic else None,
         )
+        return whole.showing(room.fit(hits, lambda fitting: str(whole.showing(fitting))))
+
+    def showing(self, hits: Sequence[Hit]) -> Self:
+        """The same with these hits of all."""
+        return self.model_copy(update={"hits": list(hits), "left_out": len(self.hits) - len(hits) or None})
 
     def __str__(self) -> str:
         lines = [f"{place}. {hit}" for place, hit in enumerate(self.hits, 1)]
         if self.doubt:
             lines = [self.doubt, *lines]
-        return _with_doubts("\n".join(lines) or "Nothing is known about this.", self.degraded)
+        if not self.hits and not self.left_out:
+            lines = ["Nothing is known about this."]
+        lines += _of_the_rest([hit.memory for hit in self.hits], self.left_out)
+        return with_doubts("\n".join(lines), self.degraded)
 
 
 class Context(Answer):
@@ -156,7 +242,8 @@ class Context(Answer):
         )
 
     def __str__(self) -> str:
-        return _with_doubts(self.text or "Nothing is known yet.", self.degraded)
+        said = [self.text] if self.text else no_room_for(self.left_out) or ["Nothing is known yet."]
+        return with_doubts(said[0], self.degraded)
 
 
 class Forgotten(Answer):
@@ -183,185 +270,65 @@ class Forgotten(Answer):
         return f"{'Deleted for good' if self.purged else 'Forgotten; its history stays'}: {what}{more}"
 
 
+class Version(Memory):
+    """A memory as it was, is or will be believed."""
+
+    @property
+    def whole(self) -> str:
+        """It with all of its content."""
+        return self.written(self.content)
+
+    def within(self, most: int, room: Room) -> Self:
+        """The same, cut to so many tokens."""
+        trimmed = self.trimmed(most, room)
+        if room.fits(trimmed.whole, most):
+            return trimmed
+        return trimmed.shortened(most - room.cost(trimmed.written(CUT)) - _MARK, room)
+
+    def __str__(self) -> str:
+        return self.written(self.content)
+
+    def written(self, said: str) -> str:
+        """It with this as its content."""
+        until = self.valid_to or self.superseded_at
+        because = f" ({self.closed_because})" if self.closed_because else ""
+        stretch = f"{self.valid_from:%Y-%m-%d} – {f'{until:%Y-%m-%d}' if until else 'now'}{because}"
+        return f"{stretch}: {self.heading} {said}{f' ({self.part})' if self.part else ''}"
+
+
 class Versions(Answer):
     """Every version of one memory, oldest first."""
 
-    versions: list[Memory]
+    versions: list[Version]
+    left_out: int | None = None
+    """How many older ones there was no room for."""
 
     @classmethod
-    def of(cls, memories: list[model.Memory]) -> Self:
-        """All of them."""
-        return cls(versions=[Memory.of(memory) for memory in memories])
+    def of(cls, memories: list[model.Memory], room: Room) -> Self:
+        """The newest that there is room for, each as far as there is."""
+        whole = cls(versions=[Version.of(memory) for memory in memories])
+        newest_first = whole.versions[::-1]
+        return whole.showing(room.fit(newest_first, lambda fitting: str(whole.showing(fitting))))
+
+    def showing(self, newest_first: Sequence[Version]) -> Self:
+        """The same with these versions of all."""
+        left_out = len(self.versions) - len(newest_first) or None
+        return self.model_copy(update={"versions": list(reversed(newest_first)), "left_out": left_out})
 
     def __str__(self) -> str:
-        return "\n".join(f"{_stretch(one)}: {one}" for one in self.versions)
+        return "\n".join([*map(str, self.versions), *_of_the_rest(self.versions, self.left_out)])
 
 
-class Task(BaseModel):
-    """A past task like the one at hand."""
-
-    task_id: str
-    summary: str
-    success: bool
-    similarity: float | None = None
-    why: str
-    errors: list[JsonValue] | None = None
-    files: list[str] | None = None
-
-    @classmethod
-    def of(cls, task: SimilarTask) -> Self:
-        """What matters of it for the next one."""
-        return cls(
-            task_id=task.task_id,
-            summary=task.summary,
-            success=task.success,
-            similarity=task.similarity,
-            why=task.why,
-            errors=list(task.execution.error_patterns) or None,
-            files=list(task.execution.files) or None,
-        )
+def _of_the_rest(shown: Sequence[Memory], left_out: int | None) -> list[str]:
+    """Where to find what is not shown."""
+    return [*no_room_for(left_out), *([_IN_PART] if any(one.rest for one in shown) else [])]
 
 
-class SimilarTasks(Answer):
-    """What to know about a task before it is begun."""
-
-    text: str
-    tasks: list[Task]
-    recommendations: list[str]
-    prediction: str
-    receipt: str | None = None
-    degraded: list[str] | None = None
-
-    @classmethod
-    def of(cls, written: TaskContext) -> Self:
-        """The text, and its parts."""
-        return cls(
-            text=written.text,
-            tasks=[Task.of(task) for task in written.similar_tasks],
-            recommendations=[one.text for one in written.recommendations],
-            prediction=str(written.prediction),
-            receipt=written.receipt,
-            degraded=list(written.degraded) or None,
-        )
-
-    def __str__(self) -> str:
-        receipt = f"\n\nreceipt for task_done: {self.receipt}" if self.receipt else ""
-        return _with_doubts((self.text or "Nothing like it was done here before.") + receipt, self.degraded)
+def no_room_for(left_out: int | None) -> list[str]:
+    """That there is more, and how to see it."""
+    return [f"There is no room for {left_out:,} more: give a larger budget."] if left_out else []
 
 
-class TaskDone(Answer):
-    """What became of a task that was reported."""
-
-    outcome: str
-    id: str
-    credited: int | None = None
-
-    def __str__(self) -> str:
-        said = {"stored": "Remembered", "unchanged": "Known already", "superseded": "Corrected"}
-        credited = f"; {self.credited} memories heard what came of using them" if self.credited else ""
-        return f"{said[self.outcome]} (id {self.id}){credited}"
-
-
-class Code(BaseModel):
-    """A piece of code that fits."""
-
-    path: str
-    start: int
-    stop: int
-    symbol: str | None = None
-    language: str | None = None
-    text: str
-    shown: str | None = None
-    """The lines that the text is, where it is not all of them."""
-    score: float
-    why: str
-    warning: str | None = None
-
-    @classmethod
-    def of(cls, hit: CodeHit) -> Self | None:
-        """The piece; None for a memory that cites no code."""
-        cited = citations_of(hit.memory)
-        if not cited:
-            return None
-        return cls(
-            path=cited[0].path,
-            start=cited[0].start,
-            stop=cited[0].stop,
-            symbol=cited[0].symbol,
-            language=cited[0].language,
-            text=hit.hit.passage or hit.memory.content,
-            shown=_shown(cited[0], hit),
-            score=round(hit.hit.score, 4),
-            why=hit.hit.why,
-            warning=hit.warning or None,
-        )
-
-    def __str__(self) -> str:
-        symbol = f" {self.symbol}" if self.symbol else ""
-        shown = f" (lines {self.shown} of it)" if self.shown else ""
-        warning = f"\nCAREFUL: {self.warning}" if self.warning else ""
-        return f"{self.path}:{self.start}-{self.stop}{symbol}{shown}{warning}\n{self.text}"
-
-
-class CodeFound(Answer):
-    """Code that fits, best first."""
-
-    hits: list[Code]
-    degraded: list[str] | None = None
-
-    @classmethod
-    def of(cls, found: CodeHits) -> Self:
-        """All hits that are code."""
-        hits = [one for one in map(Code.of, found) if one is not None]
-        return cls(hits=hits, degraded=list(found.degraded) or None)
-
-    def __str__(self) -> str:
-        nothing = "No code fits. Is the repository read in? `scrubjay workspace ingest` does it."
-        return _with_doubts("\n\n".join(map(str, self.hits)) or nothing, self.degraded)
-
-
-class Job(Answer):
-    """What became of a job that was reported."""
-
-    outcome: str
-    id: str | None = None
-    files: int = 0
-    cuts: list[str] | None = None
-    reason: str | None = None
-
-    @classmethod
-    def of(cls, stored: StoredCompletion) -> Self:
-        """What was kept, and what was not."""
-        kept = stored.completion
-        return cls(
-            outcome=stored.outcome,
-            id=str(stored.id) if stored.id is not None else None,
-            files=len(kept.files) if kept is not None else 0,
-            cuts=list(kept.cuts) or None if kept is not None else None,
-            reason=stored.reason or None,
-        )
-
-    def __str__(self) -> str:
-        if self.reason:
-            return f"Not kept: {self.reason}"
-        cuts = "".join(f"\n- {cut}" for cut in self.cuts or ())
-        return f"{self.outcome.capitalize()} with {self.files} files (id {self.id}){cuts}"
-
-
-def _shown(piece: Citation, hit: CodeHit) -> str | None:
-    """Which lines of the file a passage is; None when it is all of the piece, or is not of code."""
-    passage, content = hit.hit.passage, hit.memory.content
-    if passage is None or hit.memory.kind != CODE_KIND:
-        return None
-    first = piece.start + content.count("\n", 0, max(0, content.find(passage)))
-    return f"{first}-{first + passage.rstrip(chr(10)).count(chr(10))}"
-
-
-def _stretch(memory: Memory) -> str:
-    until = memory.valid_to or memory.superseded_at
-    because = f" ({memory.closed_because})" if memory.closed_because else ""
-    return f"{memory.valid_from:%Y-%m-%d} – {f'{until:%Y-%m-%d}' if until else 'now'}{because}"
-
-
-def _with_doubts(text: str, degraded: list[str] | None) -> str:
+def with_doubts(text: str, degraded: list[str] | None) -> str:
+    """The text, and what could not take part."""
     return f"{text}\n\nThere may be more: {', '.join(degraded)} could not take part." if degraded else text

@@ -3,7 +3,9 @@
 from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic_core import PydanticKnownError
 
+from scrubjay.doors.mcp.fitting import ROOM
 from scrubjay.model import DEFAULT_KIND, PLACE_NAMES, Where
 from scrubjay.model.checks import written_out
 from scrubjay.model.context import Section
@@ -13,6 +15,20 @@ from scrubjay.model.workspace import CompletionStatus
 ANY = "*"
 """Given as a name of the place, it leaves that name open, whatever the server was started with."""
 
+
+def _no_flag(fault: Literal["int_type", "float_type"]) -> BeforeValidator:
+    """Refuse true and false, which Python takes for 1 and 0. A number written as text is one: models write such."""
+
+    def checked(value: object) -> object:
+        if isinstance(value, bool):
+            raise PydanticKnownError(fault)
+        return value
+
+    return BeforeValidator(checked)
+
+
+Whole = Annotated[int, _no_flag("int_type")]
+Number = Annotated[float, _no_flag("float_type")]
 Moment = Annotated[AwareDatetime, BeforeValidator(written_out), Field(examples=["2026-03-01T12:00:00Z"])]
 
 
@@ -47,7 +63,7 @@ class Remember(Place):
         description="A name such as `pref:indent` or `fact:port`, for what has one value at a time: a new value "
         "replaces the old one, which stays in the history.",
     )
-    importance: float = Field(default=0.5, description="From 0 to 1.")
+    importance: Number = Field(default=0.5, description="From 0 to 1.")
     trust: Literal["told", "concluded", "observed", "foreign"] = Field(
         default="concluded",
         description="Who says so: `told` by a person, `concluded` by you, `observed` in a file or an output, "
@@ -64,7 +80,8 @@ class Recall(Place):
     """What `recall` takes."""
 
     query: str = Field(description="What is looked for, in words. An empty one finds the newest.")
-    limit: int = Field(default=8, description="The most answers, from 1 to 1,000.")
+    limit: Whole = Field(default=8, description="The most answers, from 1 to 1,000.")
+    budget: Whole = Field(default=ROOM, description="The most tokens that the text takes, up to 100,000.")
     kinds: list[str] = Field(default=[], description="Only these kinds; all, if left out.")
     key_prefix: str | None = Field(default=None, description="Only keys that begin so, such as `pref:`.")
     since: Moment | None = Field(default=None, description="Only what held or happened from here on …")
@@ -76,7 +93,7 @@ class Context(Place):
     """What `context` takes."""
 
     query: str = Field(description="What you are about to do, in a sentence.")
-    budget: int = Field(default=1_000, description="The most tokens that the text may take.")
+    budget: Whole = Field(default=1_000, description="The most tokens that the text takes, up to 100,000.")
     sections: list[Section] | None = Field(default=None, description="What it is made of; all, if left out.")
 
 
@@ -94,6 +111,7 @@ class History(Place):
 
     id: str | None = Field(default=None, description="The id of the memory …")
     key: str | None = Field(default=None, description="… or its key in this place. Give one of the two.")
+    budget: Whole = Field(default=ROOM, description="The most tokens that the text takes, up to 100,000.")
 
 
 class TaskDone(Place):
@@ -104,7 +122,7 @@ class TaskDone(Place):
     success: bool = Field(description="Whether it reached its goal.")
     description: str | None = Field(default=None, description="What was to be done, as it was asked for.")
     task_type: str | None = Field(default=None, description="A word for its sort, such as `bugfix`.")
-    attempt: int = Field(default=1, description="1 for the first try.")
+    attempt: Whole = Field(default=1, description="1 for the first try.")
     errors: list[str] = Field(default=[], description="The errors that were met, in order.")
     tools: list[str] = Field(default=[], description="The tools that were used, in order.")
     files: list[str] = Field(default=[], description="The files that were touched.")
@@ -116,8 +134,8 @@ class SimilarTasks(Place):
     """What `similar_tasks` takes."""
 
     description: str = Field(description="The task at hand, in a sentence or two.")
-    limit: int = Field(default=3, description="The most tasks, from 1 to 100.")
-    budget: int = Field(default=1_000, description="The most tokens that the text may take.")
+    limit: Whole = Field(default=3, description="The most tasks, from 1 to 100.")
+    budget: Whole = Field(default=1_000, description="The most tokens that the text takes, up to 100,000.")
     task_type: str | None = Field(default=None, description="A word for its sort, such as `bugfix`.")
 
 
@@ -125,7 +143,8 @@ class SearchCode(Place):
     """What `search_code` takes."""
 
     query: str = Field(description="What the code does, or what it is called.")
-    limit: int = Field(default=8, description="The most answers.")
+    limit: Whole = Field(default=8, description="The most answers.")
+    budget: Whole = Field(default=ROOM, description="The most tokens that the text takes, up to 100,000.")
     language: str | None = Field(default=None, description="Only in this language, such as `python`.")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from scrubjay.model.checks import shown
+from scrubjay.model.checks import shown, zoned
 from scrubjay.model.remedies import wanted
 
 _FIELD_SHOWN: Final = 80
@@ -23,7 +23,7 @@ def fault(error: Mapping[str, Any]) -> str:
         case "extra_forbidden":
             return f"{field} is not known here: remove it, or check its spelling"
         case "timezone_aware":
-            return f"{field} is {value} without a time zone: add one, such as Z"
+            return f"{field} is {value} without a time zone: write it with one, such as {zoned(error['input'])}"
         case "value_error":
             return str(error["ctx"]["error"]).replace("the moment", field)
         case _ if use := wanted(error):

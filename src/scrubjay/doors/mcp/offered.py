@@ -5,13 +5,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from scrubjay.doors.mcp.answered import MEMORY_AT, no_room_for
 from scrubjay.doors.mcp.tools import Caller
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.model.portable import to_json
 
 STANDING_URI: Final = "scrubjay://context"
-MEMORY_URI: Final = "scrubjay://memory/{id}"
-_MEMORY: Final = MEMORY_URI.removesuffix("{id}")
+MEMORY_URI: Final = f"{MEMORY_AT}{{id}}"
 
 MARKDOWN: Final = "text/markdown"
 JSON: Final = "application/json"
@@ -30,8 +30,8 @@ async def read(caller: Caller, uri: str) -> Read:
     if uri == STANDING_URI:
         written = await caller.jay.context("", **caller.where)
         return Read(text=written.text, mime_type=MARKDOWN)
-    if uri.startswith(_MEMORY):
-        memory = await caller.jay.get(uri.removeprefix(_MEMORY), **caller.where)
+    if uri.startswith(MEMORY_AT):
+        memory = await caller.by_id(caller.jay.get, uri.removeprefix(MEMORY_AT))
         return Read(text=json.dumps(to_json(memory), ensure_ascii=False, indent=2), mime_type=JSON)
     raise NotFound(f"there is nothing at {uri[:200]}: use {STANDING_URI} or {MEMORY_URI}")
 
@@ -71,7 +71,9 @@ async def _begin(caller: Caller, given: Mapping[str, str]) -> str:
     task = given["task"]
     written = await caller.jay.context(task, **caller.where)
     before = await caller.jay.tasks.get_task_context(task, **caller.where)
-    known = "\n\n".join(text for text in (written.text, before.text) if text) or "Nothing is known about it yet."
+    texts = [text for text in (written.text, before.text) if text]
+    texts = texts or no_room_for(len(written.left_out) + before.left_out) or ["Nothing is known about it yet."]
+    known = "\n\n".join(texts)
     receipt = f"\n\nreceipt for task_done: {before.receipt}" if before.receipt else ""
     return f"{task}\n\nWhat is remembered about this:\n\n{known}{receipt}"
 

@@ -16,6 +16,7 @@ from scrubjay.doors.mcp.faults import MOST_FAULTS, fault
 from scrubjay.doors.mcp.place import named
 from scrubjay.doors.mcp.schemas import schema_of
 from scrubjay.doors.mcp.tools import TOOLS, Caller, Tool
+from scrubjay.doors.shown import Showing
 from scrubjay.errors import NotFound, ScrubjayError
 from scrubjay.model import Where
 
@@ -37,10 +38,16 @@ def in_full(error: ScrubjayError, _request: object) -> str:
     return str(error)
 
 
+def of_everything(_request: object) -> Showing:
+    """Everything that a write answers with: for whoever started us."""
+    return Showing()
+
+
 class Door:
     """What answers the requests of the protocol. It translates, and holds no logic.
 
-    `said` is what an error says to whoever made a request: not everybody may know where the stores are.
+    `count` says how many tokens a text has. `said` is what an error says to whoever made a request: not everybody may
+    know where the stores are. `showing` is what a write shows them of what others told.
     """
 
     def __init__(
@@ -49,12 +56,16 @@ class Door:
         *,
         where: Where,
         shares_files: bool,
+        count: Callable[[str], int],
         said: Callable[[ScrubjayError, object], str] = in_full,
+        showing: Callable[[object], Showing] = of_everything,
     ) -> None:
         self._memory_of = memory_of
         self._where = where
         self._shares_files = shares_files
+        self._count = count
         self._said = said
+        self._showing = showing
 
     async def list_tools(self, _: Context, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         """Describe every tool."""
@@ -72,8 +83,9 @@ class Door:
         given = {name: value for name, value in (params.arguments or {}).items() if value is not None}
         try:
             told = tool.asks.model_validate(given)
-            where = named(told.where(self._where), Path() if self._shares_files else None)
-            caller = await self._caller(context, where, writes=not tool.reads)
+            folder = Path() if self._shares_files else None
+            where, said = named(told.where(self._where), folder), named(told.where({}), folder)
+            caller = await self._caller(context, where, said, writes=not tool.reads)
             answer = await tool.run(caller, told)
         except ValidationError as error:
             return _refused("; ".join(map(fault, error.errors()[:MOST_FAULTS])))
@@ -150,9 +162,18 @@ class Door:
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description=prompt.description, messages=[message])
 
-    async def _caller(self, context: Context, where: Where, *, writes: bool = False) -> Caller:
+    async def _caller(
+        self, context: Context, where: Where, said: Where | None = None, *, writes: bool = False
+    ) -> Caller:
         jay = await self._memory_of(context.request, writes=writes)
-        return Caller(jay=jay, where=where, shares_files=self._shares_files)
+        return Caller(
+            jay=jay,
+            where=where,
+            said=said or {},
+            shares_files=self._shares_files,
+            showing=self._showing(context.request),
+            count=self._count,
+        )
 
     def _protocol_error(self, error: ScrubjayError, context: Context) -> MCPError:
         """Resources and prompts have no answer for what went wrong, so the protocol's own error carries our message."""

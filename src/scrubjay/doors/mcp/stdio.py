@@ -11,6 +11,7 @@ from scrubjay.doors.mcp.memory import LazyMemory, opener
 from scrubjay.doors.mcp.server import Door, server_of
 from scrubjay.model import Where
 from scrubjay.settings import Settings
+from scrubjay.wiring import counter
 
 if TYPE_CHECKING:
     from mcp.shared._stream_protocols import ReadStream, WriteStream
@@ -25,7 +26,7 @@ async def run(settings: Settings, where: Where, line: bytes, *, is_greeted: bool
     async def memory_of(request: object, *, writes: bool) -> "Scrubjay":  # noqa: ARG001 -- who started us may do both
         return await memory.get()
 
-    server = server_of(Door(memory_of, where=where, shares_files=True), memory.close)
+    server = server_of(Door(memory_of, where=where, shares_files=True, count=counter(settings)), memory.close)
     async with stdio_server() as (reads, writes):
         ours, theirs = _continued(reads, writes, line, is_greeted=is_greeted)
         await server.run(ours, theirs, server.create_initialization_options())

@@ -23,13 +23,15 @@ from scrubjay.doors.http.logs import log_as_json
 from scrubjay.doors.http.opening import Opening
 from scrubjay.doors.http.problems import problem, told, translate_errors
 from scrubjay.doors.http.server import GRACE, Server
+from scrubjay.doors.http.shown import shown_to
 from scrubjay.doors.http.sizes import TOO_MANY, is_too_much
 from scrubjay.doors.mcp.server import Door, server_of
+from scrubjay.doors.shown import Showing
 from scrubjay.errors import ScrubjayError
 from scrubjay.model import Where
 from scrubjay.service import Scrubjay
 from scrubjay.settings import Settings
-from scrubjay.wiring import wire
+from scrubjay.wiring import counter, wire
 
 PATH: Final = "/mcp"
 
@@ -40,8 +42,9 @@ _WRITING: Final = Needs("write", "write")
 def application(settings: Settings, where: Where) -> FastAPI:
     """Build the service for these settings. The memory opens when it starts and closes when it stops."""
     # A request names its key, and so its memory: no session is kept between two of them, and any process may answer.
+    door = Door(memory_of, where=where, shares_files=False, count=counter(settings), said=said, showing=showing)
     sessions = StreamableHTTPSessionManager(
-        server_of(Door(memory_of, where=where, shares_files=False, said=said), _nothing),
+        server_of(door, _nothing),
         json_response=True,
         stateless=True,
         max_request_body_size=settings.request_bytes,
@@ -72,6 +75,12 @@ async def memory_of(request: object, *, writes: bool) -> Scrubjay:
 def said(error: ScrubjayError, request: object) -> str:
     """What an error says to whoever made this request."""
     return str(error) if isinstance(request, Request) and visit_of(request).is_operator else told(error)
+
+
+def showing(request: object) -> Showing:
+    """What a write shows whoever made this request of what others told."""
+    assert isinstance(request, Request)  # noqa: S101 -- this transport has one for every message
+    return shown_to(request)
 
 
 class Measured:

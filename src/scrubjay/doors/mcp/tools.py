@@ -1,13 +1,20 @@
 """The tools: few, each a verb of the library. A function's docstring is what a model reads before it chooses one."""
 
+import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast, get_type_hints
 
-from scrubjay.doors.mcp import answered, asked
-from scrubjay.errors import InvalidInput
+from scrubjay.doors.mcp import answered, answered_work, asked
+from scrubjay.doors.mcp.fitting import ECHO, Room
+from scrubjay.doors.shown import Showing
+from scrubjay.errors import Forbidden, InvalidInput, NotFound
 from scrubjay.model import Where
+from scrubjay.model.checks import shown
+from scrubjay.model.tasks import Execution
 
 if TYPE_CHECKING:
     # Loading the service takes longer than a handshake may: whoever calls a tool brings it along.
@@ -15,6 +22,8 @@ if TYPE_CHECKING:
 
 A = TypeVar("A", bound=asked.Place)
 R = TypeVar("R", bound=answered.Answer)
+F = TypeVar("F")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,8 +33,30 @@ class Caller:
     jay: "Scrubjay"
     where: Where
     """The place that the call names, with what it left out filled in."""
+    said: Where
+    """The same with what it left out left open."""
     shares_files: bool
     """Whether a path means the same file to the caller and to us."""
+    showing: Showing
+    """What the answer to a write may show of what others told."""
+    count: Callable[[str], int]
+    """How many tokens a text has."""
+
+    def room(self, budget: int) -> Room:
+        """So many tokens for an answer. Raises InvalidInput for a number that cannot be meant."""
+        return Room(budget=budget, count=self.count)
+
+    async def by_id(self, find: Callable[..., Awaitable[F]], id: str) -> F:
+        """What a verb finds under an id, as far as `recall` can be pointed: also where the server was not started."""
+        try:
+            return await find(id, **self.said)
+        except Forbidden:
+            # A key that is bound to several wants to be told for which of them it is asked, and an id does not say it.
+            bounds = self.jay.caller.bounds
+            for where in islice(bounds.choices(self.said), _CHOICES):
+                with suppress(NotFound):
+                    return await find(id, **where)
+            raise NotFound(f"there is no memory {shown(id)} for {bounds}, which this key is bound to") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +73,15 @@ class Tool:
     destroys: bool
 
 
+_CHOICES: Final = 100
+"""For how many users, projects and agents that a key is bound to a memory is looked for."""
+
 TOOLS: Final[dict[str, Tool]] = {}
+
+
+async def counted(fitted: Callable[[T, Room], R], found: T, room: Room) -> R:
+    """The answer that fits. Counting a long one takes a second, in which everybody else is answered, too."""
+    return await asyncio.to_thread(fitted, found, room)
 
 
 def _tool(
@@ -76,7 +115,8 @@ async def remember(caller: Caller, told: asked.Remember) -> answered.Remembered:
     """
     given = told.model_dump(exclude_unset=True, exclude=set(asked.Place.model_fields) | {"content"})
     given.setdefault("trust", told.trust)
-    return answered.Remembered.of(await caller.jay.remember(told.content, **given, **caller.where))
+    done = await caller.jay.remember(told.content, **given, **caller.where)
+    return answered.Remembered.of(caller.showing.of(done, told), caller.room(ECHO))
 
 
 @_tool("Recall what is known", reads=True)
@@ -85,8 +125,10 @@ async def recall(caller: Caller, told: asked.Recall) -> answered.Hits:
 
     Call it before you ask the user something that they may have told already.
     """
-    given = told.model_dump(exclude_unset=True, exclude={*asked.Place.model_fields, "query", "limit"})
-    return answered.Hits.of(await caller.jay.recall(told.query, limit=told.limit, **given, **caller.where))
+    room = caller.room(told.budget)
+    given = told.model_dump(exclude_unset=True, exclude={*asked.Place.model_fields, "query", "limit", "budget"})
+    found = await caller.jay.recall(told.query, limit=told.limit, **given, **caller.where)
+    return await counted(answered.Hits.of, found, room)
 
 
 @_tool("What to know before acting", reads=True)
@@ -96,7 +138,8 @@ async def context(caller: Caller, told: asked.Context) -> answered.Context:
     It holds the standing instructions, rules and preferences, what fits the question, and what just happened. Call it
     at the beginning of every task.
     """
-    written = await caller.jay.context(told.query, budget=told.budget, sections=told.sections, **caller.where)
+    budget = caller.room(told.budget).budget
+    written = await caller.jay.context(told.query, budget=budget, sections=told.sections, **caller.where)
     return answered.Context.of(written)
 
 
@@ -116,23 +159,29 @@ async def forget(caller: Caller, told: asked.Forget) -> answered.Forgotten:
 @_tool("How a memory came about", reads=True)
 async def history(caller: Caller, told: asked.History) -> answered.Versions:
     """Show every version of a memory, oldest first: what was believed when, and why it was replaced."""
-    return answered.Versions.of(await caller.jay.history(told.id, key=told.key, **caller.where))
+    room = caller.room(told.budget)
+    if told.id is not None and told.key is None:
+        versions = await caller.by_id(caller.jay.history, told.id)
+    else:
+        versions = await caller.jay.history(told.id, key=told.key, **caller.where)
+    return await counted(answered.Versions.of, versions, room)
 
 
 @_tool("Tasks like this one", reads=True)
-async def similar_tasks(caller: Caller, told: asked.SimilarTasks) -> answered.SimilarTasks:
+async def similar_tasks(caller: Caller, told: asked.SimilarTasks) -> answered_work.SimilarTasks:
     """Find past tasks like the one at hand: what was done, what worked, what failed, and what to do or to avoid.
 
     Call it before you begin. If the answer was of use, give its receipt to `task_done`.
     """
+    room = caller.room(told.budget)
     written = await caller.jay.tasks.get_task_context(
-        told.description, top_k=told.limit, budget=told.budget, task_type=told.task_type, **caller.where
+        told.description, top_k=told.limit, budget=room.budget, task_type=told.task_type, **caller.where
     )
-    return answered.SimilarTasks.of(written)
+    return await counted(answered_work.SimilarTasks.of, written, room)
 
 
 @_tool("Report a task that ended")
-async def task_done(caller: Caller, told: asked.TaskDone) -> answered.TaskDone:
+async def task_done(caller: Caller, told: asked.TaskDone) -> answered_work.TaskDone:
     """Remember how a task went, whether it worked or not, so that the next one like it goes better.
 
     Failures teach as much as successes: name the errors. With the receipt of `similar_tasks` and `used`, the memories
@@ -140,38 +189,40 @@ async def task_done(caller: Caller, told: asked.TaskDone) -> answered.TaskDone:
     """
     if (told.receipt is None) != (told.used is None):
         raise InvalidInput("receipt and used belong together: give both, or neither")
-    tasks = caller.jay.tasks
-    done = await tasks.store_execution(
-        told.task_id,
-        told.summary,
-        told.success,
+    # It checks itself, and the receipt is checked where it counts: what is refused has stored nothing.
+    execution = Execution(
+        task_id=told.task_id,
+        execution_summary=told.summary,
+        success=told.success,
         attempt=told.attempt,
         task_description=told.description,
         task_type=told.task_type,
-        error_patterns=cast("Any", told.errors),
-        tools=told.tools,
-        files=told.files,
-        **caller.where,
+        error_patterns=tuple(told.errors),
+        tools=tuple(told.tools),
+        files=tuple(told.files),
     )
+    tasks = caller.jay.tasks
     credited = None
     if told.receipt is not None and told.used is not None:
         used = await tasks.used(told.receipt, told.used, task_id=told.task_id, **caller.where)
         credited = len(used.memories)
-    return answered.TaskDone(outcome=done.outcome, id=str(done.memory.id), credited=credited)
+    [done] = await tasks.store_many([execution], **caller.where)
+    return answered_work.TaskDone(outcome=done.outcome, id=str(done.memory.id), credited=credited)
 
 
 @_tool("Search the code", reads=True)
-async def search_code(caller: Caller, told: asked.SearchCode) -> answered.CodeFound:
+async def search_code(caller: Caller, told: asked.SearchCode) -> answered_work.CodeFound:
     """Find pieces of the project's code by what they do or what they are called, each with its path and lines.
 
     A warning says when the code has changed since it was read.
     """
+    room = caller.room(told.budget)
     found = await caller.jay.workspace.search_code(told.query, limit=told.limit, language=told.language, **caller.where)
-    return answered.CodeFound.of(found)
+    return await counted(answered_work.CodeFound.of, found, room)
 
 
 @_tool("Report a job on a repository")
-async def remember_job(caller: Caller, told: asked.RememberJob) -> answered.Job:
+async def remember_job(caller: Caller, told: asked.RememberJob) -> answered_work.Job:
     """Remember a finished piece of work on a repository: what was asked for, what was done, and the files it made.
 
     Call it when a change is complete and its tests pass.
@@ -191,4 +242,4 @@ async def remember_job(caller: Caller, told: asked.RememberJob) -> answered.Job:
         status=told.status,
         **caller.where,
     )
-    return answered.Job.of(kept)
+    return answered_work.Job.of(kept)

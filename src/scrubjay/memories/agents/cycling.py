@@ -280,9 +280,9 @@ class _Steps:
         """Raise Conflict while a step waits for its result."""
         for step in self.steps:
             if step.result is None:
+                # What was proposed is not told: who asks may be allowed to write only.
                 raise Conflict(
-                    f"step {step.number} of cycle {self.cycle.index} waits for its result ({step.proposal.call[:80]}): "
-                    "put that on record first"
+                    f"step {step.number} of cycle {self.cycle.index} waits for its result: put that on record first"
                 )
 
 

@@ -26,7 +26,7 @@ from scrubjay.model.checks import DATA_LIMIT, check_whole
 from scrubjay.model.scope import OfAgent
 from scrubjay.model.work import PINNED
 from scrubjay.ports import Blob
-from scrubjay.write.holding import holding, undisturbed
+from scrubjay.write.holding import files_of, holding, undisturbed
 from scrubjay.write.prepare import Telling, prepare
 
 _Sized = TypeVar("_Sized", Found, WorkspaceFile)
@@ -134,8 +134,9 @@ class Filing(Room):
 
     async def _contents(self, scope: Scope, snapshot: Snapshot) -> AsyncIterator[tuple[WorkspaceFile, bytes]]:
         """What each file holds, a few at a time."""
+        blobs = self._core.parts.stores.blobs
         for some in _batches(snapshot.files):
-            kept = await self._core.parts.stores.blobs.get(scope, list(dict.fromkeys(file.hash for file in some)))
+            kept = await files_of(blobs, scope, [snapshot.id], [file.hash for file in some])
             for file in some:
                 if file.hash not in kept:
                     raise StoreDamaged(f"{file.path} of snapshot {snapshot.number} is not kept any more")

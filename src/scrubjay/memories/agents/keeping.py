@@ -14,6 +14,7 @@ from scrubjay.model.agents import AGENT_KEY, AGENT_KIND, Agent, AgentStatus
 from scrubjay.model.checks import check_flag, check_whole, shown
 from scrubjay.model.scope import OfAgent
 from scrubjay.ports import Decide, Decision, Known
+from scrubjay.read.readable import readable
 
 MOST_LISTED: Final = 10_000
 CHANGEABLE: Final = ("active", "archived")
@@ -110,8 +111,8 @@ class Keeping(Room):
         found: list[Agent] = []
         while len(found) < limit:
             page = await parts.stores.records.find(wanted, now=parts.clock(), limit=limit, after=last)
-            agents = [Agent.of(memory) for memory in page if memory.superseded_at is None]
-            found += [agent for agent in agents if archived or agent.status != "archived"]
+            agents = readable([memory for memory in page if memory.superseded_at is None], Agent.of)
+            found += [agent for _, agent in agents if archived or agent.status != "archived"]
             if len(page) < limit:
                 break
             last = page[-1].id

@@ -41,9 +41,9 @@ async def take(core: Core, row: Memory, decide: Decide, *, rests_on: Mapping[str
 def first(draft: Memory, known: Known) -> Decision:
     """Store it under a key that nobody has yet. Also who says the same is refused: two would go on to act on it."""
     if known.same_key:
+        # What they did is not told: who asks may be allowed to write only.
         raise Conflict(
-            f"{draft.key} of agent {draft.scope.agent} was taken by somebody else: "
-            f"{known.same_key[-1].content[:60]!r}. Ask `resume` where the agent is now"
+            f"{draft.key} of agent {draft.scope.agent} was taken by somebody else. Ask `resume` where the agent is now"
         )
     return Decision(outcome="stored", memory=draft, opens=(draft,))
 

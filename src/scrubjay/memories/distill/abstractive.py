@@ -15,7 +15,7 @@ from typing import Any, Final
 from scrubjay.errors import ChatUnavailable, InvalidInput
 from scrubjay.logs import logger
 from scrubjay.memories.distill.dates import dates_of
-from scrubjay.memories.distill.distilling import distill
+from scrubjay.memories.distill.distilling import distill, readable
 from scrubjay.memories.distill.grounding import Ground
 from scrubjay.memories.distill.keys import slug
 from scrubjay.memories.distill.stated import is_spoken, named_apart
@@ -74,9 +74,8 @@ async def condense(
     )
     if chat is None or extracted.summary is None:
         return extracted
-    known = [memory for memory in memories if memory.valid_from <= now]
     try:
-        return await _asked(chat, extracted, known, tokens=tokens, budget=budget, zone=zone)
+        return await _asked(chat, extracted, readable(memories, now), tokens=tokens, budget=budget, zone=zone)
     except ChatUnavailable as error:
         log.warning("summary is extractive", model=chat.name, error=str(error))
         return replace(extracted, degraded=("chat",), why=str(error))

@@ -13,16 +13,18 @@ from scrubjay.model.words import STOP_WORDS
 MOST: Final = 50
 """Entities of one set of episodes: those named most often."""
 
+_ENDINGS: Final = "py|js|ts|go|rs|java|sql|md|json|ya?ml|toml|html|css|sh"
+
 _PATTERNS: Final = tuple(
     (cast("EntityKind", kind), re.compile(pattern))
     for kind, pattern in (
         ("url", r"\bhttps?://[^\s<>\"')\]`]+[^\s<>\"')\]`.,;:!?]"),
-        ("email", r"\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+\b"),
+        ("email", r"(?<![\w.+-])[.+-]*+(\w[\w.+-]*+@[\w-]+(?:\.[\w-]+)+\b)"),
         ("code", r"`([^`\n]{2,60})`"),
         ("handle", r"(?<![\w@/])@\w[\w-]{1,38}\b"),
-        ("version", r"\b[A-Z][\w+#-]*(?:[ -][A-Z][\w+#-]*)? v?\d+(?:\.\d+)+\b"),
+        ("version", r"\b[A-Z][\w+#-]{0,40}(?:[ -][A-Z][\w+#-]{0,40})? v?\d+(?:\.\d+)+\b"),
         ("code", r"\b(?:[a-z]+(?:_[a-z0-9]+)+|[a-z]+(?:[A-Z][a-z0-9]+)+)\b(?:\(\))?"),
-        ("code", r"\b[\w-]+(?:/[\w.-]+)*\.(?:py|js|ts|go|rs|java|sql|md|json|ya?ml|toml|html|css|sh)\b"),
+        ("code", rf"(?<![\w-])-*+(\w[\w-]{{0,99}}+(?:/[\w.-]{{1,100}}){{0,20}}\.(?:{_ENDINGS})\b)"),
         ("name", r"\b[A-ZÀ-Þ][\w’'-]*(?:(?: (?:of|the|de|van|von|der|da|for|and)){0,2} [A-ZÀ-Þ][\w’'-]*)*"),
     )
 )  # fmt: skip
@@ -65,17 +67,18 @@ def _named(text: str) -> Iterator[tuple[EntityKind, str, bool]]:
     for span in sentences_of(text):
         if span.is_code:
             continue
-        taken: list[tuple[int, int]] = []
+        taken = bytearray(span.stop - span.start)
         for kind, pattern in _PATTERNS:
             for match in pattern.finditer(text, span.start, span.stop):
-                if any(start < match.end() and match.start() < stop for start, stop in taken):
+                here = slice(match.start() - span.start, match.end() - span.start)
+                if any(taken[here]):
                     continue
                 name = match[1] if match.re.groups else match.group()
                 is_first = False
                 if kind == "name":
                     name, is_first = _name(name, is_first=match.start() == span.start)
                 if len(name) > 1:
-                    taken.append(match.span())
+                    taken[here] = b"\x01" * len(taken[here])
                     yield kind, name, is_first
 
 

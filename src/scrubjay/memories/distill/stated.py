@@ -24,6 +24,12 @@ _SPEAKING_ROLES: Final = ("user", "human")
 _LONGEST: Final = 300
 """Characters of a statement. A longer clause is a story."""
 
+_REACH: Final = 2 * _LONGEST
+"""Characters behind the words that give a statement away in which the end of its clause is looked for."""
+
+_DOUBT_REACH: Final = 60
+"""Characters before a clause in which it is doubted: more than the longest expression that does so."""
+
 _SHORTEST_VALUE: Final = 2
 
 _BETWEEN_PEOPLE: Final = 0.6
@@ -149,8 +155,10 @@ def _of_memory(memory: Memory, before: _Stated | None, *, zone: tzinfo) -> Itera
 def _clause(match: re.Match[str], sentence: str, quoted: Sequence[tuple[int, int]]) -> _Clause:
     """From where the rule matched to where the clause ends. What stands in quotation marks ends none."""
     start = match.start() + len(match.group()) - len(match.group().lstrip(" ,;:"))
-    ends = [end.start() for end in _CLAUSE_END.finditer(sentence, match.end()) if end.start() > match.end()]
-    stop = min((end for end in ends if not any(left < end < right for left, right in quoted)), default=len(sentence))
+    # What does not end within reach is too long to state anything.
+    ends = (end.start() for end in _CLAUSE_END.finditer(sentence, match.end(), match.end() + _REACH))
+    marks = (end for end in ends if end > match.end() and not any(left < end < right for left, right in quoted))
+    stop = next(marks, len(sentence))
     return _Clause(start, match.end(), start + len(sentence[start:stop].rstrip(" ,;:.!")))
 
 
@@ -159,7 +167,7 @@ def _states(rule: Rule, clause: _Clause, sentence: str, quoted: Sequence[tuple[i
     value = sentence[clause.value : clause.stop]
     if len(value) < _SHORTEST_VALUE or clause.stop - clause.start > _LONGEST:
         return False
-    if any(left <= clause.start < right for left, right in quoted) or _DOUBTED.search(sentence[: clause.start]):
+    if any(left <= clause.start < right for left, right in quoted) or _is_doubted(clause, sentence):
         return False
     # A question asks; but "I prefer tabs, can you …?" states something before it asks.
     if sentence.rstrip().endswith("?") and clause.stop >= len(sentence.rstrip(" ?!")):
@@ -167,6 +175,10 @@ def _states(rule: Rule, clause: _Clause, sentence: str, quoted: Sequence[tuple[i
     return (rule.refuses is None or not rule.refuses.match(value)) and (
         rule.looks is None or rule.looks.match(value) is not None
     )
+
+
+def _is_doubted(clause: _Clause, sentence: str) -> bool:
+    return _DOUBTED.search(sentence, max(0, clause.start - _DOUBT_REACH), clause.start) is not None
 
 
 def _fact(

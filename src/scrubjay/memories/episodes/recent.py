@@ -6,10 +6,9 @@ from typing import Final
 from uuid import UUID
 
 from scrubjay.core import Parts
-from scrubjay.memories.working import id_in
 from scrubjay.model import EVENT_KINDS, Filter, Scope
 from scrubjay.model.episodes import Episode, Happened, RecentContext
-from scrubjay.model.working import Recent, Source
+from scrubjay.model.working import Recent, Source, id_in
 from scrubjay.read.ordering import merged
 from scrubjay.read.tail import cost, tail
 

@@ -4,16 +4,18 @@ A flag is a memory of its own kind, made from both facts: it is forgotten and pu
 instant before it was raised, so that no recall takes it for knowledge, and it is believed until it is resolved.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Final, cast
+from typing import Final
 from uuid import UUID, uuid5
 
 from scrubjay.core import Core
 from scrubjay.errors import Conflict, InvalidInput, NotFound
 from scrubjay.model import Filter, Memory, Scope, Trust
-from scrubjay.model.facts import CONFLICT_KIND, Fact, FactConflict, Relation
+from scrubjay.model.checks import shown
+from scrubjay.model.facts import CONFLICT_KIND, RELATIONS, Fact, FactConflict, Relation
 from scrubjay.ports import Decision, Known
+from scrubjay.read.readable import readable
 from scrubjay.write.redact import reason_of
 
 RESOLVED: Final = "resolved"
@@ -60,23 +62,32 @@ async def _standing(core: Core, flags: Sequence[Memory]) -> list[FactConflict]:
         return []
     tenant = Scope(tenant=flags[0].scope.tenant)
     sides = list(dict.fromkeys(side for one in flags for side in one.derived_from))
-    facts = {
-        memory.id: Fact(memory=memory)
+    believed = {
+        memory.id: memory
         for memory in await core.parts.stores.records.get(tenant, sides)
         if memory.superseded_at is None
     }
-    return [
-        conflict_of(one, facts[one.derived_from[0]], facts[one.derived_from[1]])
-        for one in flags
-        if one.kind == CONFLICT_KIND and len(one.derived_from) == 2 and facts.keys() >= set(one.derived_from)
-    ]
+    both = [one for one in flags if one.kind == CONFLICT_KIND and believed.keys() >= set(one.derived_from)]
+    return [found for _, found in readable(both, lambda one: _read(one, believed))]
+
+
+def _read(raised: Memory, believed: Mapping[UUID, Memory]) -> FactConflict:
+    """The flag that a memory keeps. Raises InvalidInput when it keeps none."""
+    sides = [believed[side] for side in raised.derived_from]
+    # Only facts of one scope are compared, so whoever reads or resolves the flag may read and close both.
+    if len(sides) != 2 or any(side.scope != raised.scope for side in sides):
+        raise InvalidInput(f"memory {raised.id} is no flag on two facts of {raised.scope}")
+    return conflict_of(raised, Fact(memory=sides[0]), Fact(memory=sides[1]))
 
 
 def conflict_of(raised: Memory, one: Fact, other: Fact) -> FactConflict:
-    """The flag as people see it."""
+    """The flag as people see it. Raises InvalidInput when it does not say how the two are related."""
+    relation = raised.data.get("relation")
+    if relation not in RELATIONS:
+        raise InvalidInput(f"relation is {shown(relation)}: use one of {', '.join(RELATIONS)}")
     return FactConflict(
         id=raised.id,
-        relation=cast("Relation", raised.data.get("relation", "contradiction")),
+        relation=relation,
         one=one,
         other=other,
         explanation=raised.content,

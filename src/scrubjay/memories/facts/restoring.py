@@ -20,7 +20,8 @@ async def restore(core: Core, deleted: Sequence[Memory], *, reason: str | None) 
         replace(
             memory,
             id=new_id(),
-            created_at=now,
+            # Not before it was told: the clock of whoever told it may be ahead of ours.
+            created_at=max(now, memory.created_at),
             superseded_at=None,
             superseded_by=None,
             closed_because=None,

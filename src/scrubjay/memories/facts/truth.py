@@ -1,17 +1,18 @@
 """Truth maintenance: what a fact that is told means for those that are believed, and what becomes of it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final
 from uuid import UUID
 
 from scrubjay.core import Core
+from scrubjay.errors import InvalidInput
 from scrubjay.memories.facts.flags import conflict_of, flag
 from scrubjay.memories.facts.likeness import Likeness, likeness
 from scrubjay.memories.facts.nearby import Neighbour, nearby
 from scrubjay.memories.facts.statements import contradiction
 from scrubjay.memories.facts.telling import FactTelling, check_level, telling_of
-from scrubjay.model import Memory, Remembered, Scope
+from scrubjay.model import Memory, Remembered, Scope, Trust
 from scrubjay.model.facts import CONFLICT_KIND, Fact, FactOutcome, StoredFact
 from scrubjay.ports import Decide, Decision, Known
 from scrubjay.write.reconcile import insert, reconcile, stands_for
@@ -22,6 +23,10 @@ _OUTCOMES: Final[dict[str, FactOutcome]] = {
     "unchanged": "refreshed",
     "superseded": "superseded",
 }
+
+
+TRIES: Final = 5
+"""How often facts are compared anew, where one after the other that they contradict is forgotten meanwhile."""
 
 
 @dataclass(slots=True)
@@ -47,25 +52,51 @@ async def store(core: Core, items: Sequence[str | FactTelling], scope: Scope, *,
 
 
 async def _stored(core: Core, drafts: Sequence[Memory], *, insert_only: bool) -> list[StoredFact]:
-    beside = await nearby(core, drafts)
-    plans: list[_Plan] = []
-    merged: dict[UUID, Memory] = {}
-    for draft, neighbours in zip(drafts, beside, strict=True):
-        # What repeats an earlier draft of this call stands for nothing itself.
-        standing = [one for one in neighbours if one.memory.id not in merged]
-        plan = _planned(draft, standing, may_merge=not insert_only)
-        if plan.repeats is not None:
-            merged[draft.id] = plan.repeats
-        plans.append(plan)
-    told = [plan.draft for plan in plans if plan.repeats is None]
-    raised = [raised for plan in plans for raised, _ in plan.flags]
-    written = await core.parts.writer.write([*told, *raised], _deciding(insert if insert_only else reconcile))
-    by_draft = {draft.id: one for draft, one in zip([*told, *raised], written, strict=True)}
-    done = [_answer(plan, by_draft) for plan in plans]
+    told = {draft.id for draft in drafts}
+    for rest in reversed(range(TRIES)):
+        plans = await _compared(core, drafts, may_merge=not insert_only)
+        try:
+            done = await _written(core, plans, insert_only=insert_only)
+            break
+        except InvalidInput:
+            compared = {there.id for plan in plans for _, there in plan.flags}
+            # What was forgotten while these were compared with it is flagged with nothing: they are compared again.
+            if not rest or await _are_believed(core, compared - told):
+                raise
     for one in done:
         if one.outcome in ("refreshed", "duplicate_of"):
             core.parts.uses.count(one.fact.scope, [one.id])
     return done
+
+
+async def _compared(core: Core, drafts: Sequence[Memory], *, may_merge: bool) -> list[_Plan]:
+    """What is to be done about each, by what is near it now."""
+    plans: list[_Plan] = []
+    merged: set[UUID] = set()
+    for draft, neighbours in zip(drafts, await nearby(core, drafts), strict=True):
+        # What repeats an earlier draft of this call stands for nothing itself.
+        standing = [one for one in neighbours if one.memory.id not in merged]
+        plan = _planned(draft, standing, may_merge=may_merge)
+        if plan.repeats is not None:
+            merged.add(draft.id)
+        plans.append(plan)
+    return plans
+
+
+async def _written(core: Core, plans: Sequence[_Plan], *, insert_only: bool) -> list[StoredFact]:
+    """Write what is new of these, and their flags, in one transaction."""
+    told = [plan.draft for plan in plans if plan.repeats is None]
+    raised = [raised for plan in plans for raised, _ in plan.flags]
+    deciding = _deciding(insert if insert_only else reconcile, raised)
+    written = await core.parts.writer.write([*told, *raised], deciding)
+    by_draft = {draft.id: one for draft, one in zip([*told, *raised], written, strict=True)}
+    return [_answer(plan, by_draft) for plan in plans]
+
+
+async def _are_believed(core: Core, ids: Collection[UUID]) -> bool:
+    """Whether all of these are, which are of one tenant."""
+    found = await core.parts.stores.records.get(Scope(tenant=core.tenant), list(ids))
+    return len(ids) == sum(one.superseded_at is None for one in found)
 
 
 def _planned(draft: Memory, neighbours: Sequence[Neighbour], *, may_merge: bool) -> _Plan:
@@ -90,21 +121,29 @@ def _planned(draft: Memory, neighbours: Sequence[Neighbour], *, may_merge: bool)
     return plan
 
 
-def _deciding(decide: Decide) -> Decide:
+def _deciding(decide: Decide, raised: Sequence[Memory]) -> Decide:
     """Decide about facts as usual, and raise a flag only on a fact that was really stored anew.
 
     Facts come before flags, so the answers about them are there whenever a store asks again.
     """
     stands: dict[UUID, Memory] = {}
+    pairs = {flag.derived_from for flag in raised}
 
     def decided(draft: Memory, known: Known) -> Decision:
         if draft.kind != CONFLICT_KIND:
             decision = decide(draft, known)
             stands[draft.id] = decision.memory
             return decision
-        told = stands[draft.derived_from[1]]
-        if told.id != draft.derived_from[1]:
+        one, other = draft.derived_from
+        told, there = stands[other], stands.get(one)
+        is_known = told.id != other or told.superseded_at is not None
+        if is_known or (there is not None and there.superseded_at is not None):
             return Decision(outcome="unchanged", memory=told)
+        if there is not None and there.id != one:
+            # It was told before this one in the same call, and known: the flag is on what stands for it.
+            if (there.id, other) in pairs:
+                return Decision(outcome="unchanged", memory=told)
+            draft = replace(draft, derived_from=(there.id, other), trust=Trust.least([draft.trust, there.trust]))
         return reconcile(draft, known)
 
     return decided
@@ -112,15 +151,14 @@ def _deciding(decide: Decide) -> Decide:
 
 def _answer(plan: _Plan, written: dict[UUID, Remembered]) -> StoredFact:
     if plan.repeats is not None and plan.likeness is not None:
-        first = written.get(plan.repeats.id)
-        fact = Fact(memory=first.memory if first is not None else plan.repeats)
+        fact = Fact(memory=_standing(plan.repeats, written))
         return StoredFact(
             fact=fact, outcome="duplicate_of", explanation=f"repeats {fact.id}: {plan.likeness.explanation}"
         )
     remembered = written[plan.draft.id]
     fact = Fact(memory=remembered.memory)
     found = [
-        conflict_of(written[raised.id].memory, Fact(memory=there), fact)
+        conflict_of(written[raised.id].memory, Fact(memory=_standing(there, written)), fact)
         for raised, there in plan.flags
         if written[raised.id].memory.id == raised.id and written[raised.id].memory.superseded_at is None
     ]
@@ -131,6 +169,11 @@ def _answer(plan: _Plan, written: dict[UUID, Remembered]) -> StoredFact:
         replaced=remembered.replaced,
         conflicts=tuple(found),
     )
+
+
+def _standing(memory: Memory, written: dict[UUID, Remembered]) -> Memory:
+    """What stands for a fact that another one was compared with, which may have been told in the same call."""
+    return written[memory.id].memory if memory.id in written else memory
 
 
 def _explained(done: Remembered, flags: int) -> str:

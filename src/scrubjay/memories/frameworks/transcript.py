@@ -10,13 +10,14 @@ from dataclasses import replace
 from typing import Any, Final, TypeAlias, Unpack, cast
 
 from scrubjay.core import Core
-from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.errors import Conflict, InvalidInput, NotFound
 from scrubjay.memories.frameworks.values import BELIEVED, Packing, Typed, digest, files_in, inner, store, unpacked
 from scrubjay.model import Filter, Json, Memory, Trust, Where, scope_of
 from scrubjay.model.checks import CONTENT_LIMIT, check_several, shown
 from scrubjay.model.memory import MESSAGE_KIND
 from scrubjay.model.working import check_session
 from scrubjay.ports import SILENT
+from scrubjay.write.holding import files_of
 from scrubjay.write.prepare import Telling
 from scrubjay.write.reconcile import reconcile
 from scrubjay.write.redact import redacted
@@ -63,8 +64,7 @@ class Transcript:
         """Return the newest items in the order they were added: all of them, or at most `limit`."""
         found = await self._newest(limit)
         said = [_said(memory) for memory in found]
-        hashes = [one for each in said for one in files_in(each)]
-        files = await self._core.parts.stores.blobs.get(self._scope, hashes) if hashes else {}
+        files = await self._files(found)
         return [json.loads(unpacked(one, files).content) for one in reversed(said)]
 
     async def pop(self) -> ChatItem | None:
@@ -74,18 +74,22 @@ class Transcript:
         """
         while found := await self._newest(1):
             newest = found[0]
-            files = await self._core.parts.stores.blobs.get(self._scope, files_in(_said(newest)))
-            # Whoever was quicker has closed it: then the one before it is the newest.
-            with suppress(NotFound):
-                if (await self._core.forget(newest.id, reason="taken back", **self._where)).ids:
-                    return cast("ChatItem", json.loads(unpacked(_said(newest), files).content))
+            files = await self._files([newest])
+            # Whoever was quicker has closed it: then the one before it is the newest, or what stands in its place.
+            with suppress(NotFound, Conflict):
+                await self._core.forget(newest.id, reason="taken back", **self._where)
+                return cast("ChatItem", json.loads(unpacked(_said(newest), files).content))
         return None
 
     async def clear(self) -> None:
         """Forget all items, with what was made of them."""
         while found := await self._newest(_PAGE):
-            with suppress(NotFound):
+            with suppress(NotFound, Conflict):
                 await self._core.forget([memory.id for memory in found], reason="cleared", **self._where)
+
+    async def _files(self, memories: Sequence[Memory]) -> dict[str, bytes]:
+        hashes = [one for memory in memories for one in files_in(_said(memory))]
+        return await files_of(self._core.parts.stores.blobs, self._scope, [memory.id for memory in memories], hashes)
 
     async def _newest(self, limit: int | None) -> list[Memory]:
         """The newest items, newest first."""

@@ -12,6 +12,7 @@ from scrubjay.memories.learning.posterior import confidence
 from scrubjay.model import Json, Memory, Scope
 from scrubjay.model.patterns import PATTERN_KIND, Indicator, PatternType, TaskPattern
 from scrubjay.ports import Decision, Known
+from scrubjay.read.readable import UNREADABLE
 from scrubjay.write.prepare import Telling
 from scrubjay.write.reconcile import reconcile
 
@@ -114,10 +115,17 @@ def context_lines(
 
 
 def pattern_of(memory: Memory, now: datetime) -> TaskPattern:
-    """The pattern that a memory holds, with the confidence it has now."""
+    """The pattern that a memory holds, with the confidence it has now. Raises InvalidInput when it holds none."""
     data = cast("dict[str, Any]", memory.data)
     if memory.kind != PATTERN_KIND or "pattern_type" not in data:
         raise InvalidInput(f"memory {memory.id} is a {memory.kind} and holds no pattern")
+    try:
+        return _pattern_in(data, memory, now)
+    except UNREADABLE as error:
+        raise InvalidInput(f"memory {memory.id} holds no pattern that this version can read: {error}") from error
+
+
+def _pattern_in(data: Mapping[str, Any], memory: Memory, now: datetime) -> TaskPattern:
     successes = tuple(map(_indicator, data["success_indicators"]))
     failures = tuple(map(_indicator, data["failure_indicators"]))
     return TaskPattern(
@@ -162,7 +170,7 @@ def _freshness(since: str | None, now: datetime) -> float:
 def learned_anew(draft: Memory, known: Known) -> Decision:
     """Decide on a pattern that was learned: new, a new version with the feedback of the old one, or nothing new."""
     old = _current(known)
-    if old is None:
+    if old is None or not _holds_pattern(old, draft.created_at):
         return reconcile(draft, known)
     kept: dict[str, Json] = {name: old.data[name] for name in KEPT if name in old.data}
     merged: dict[str, Json] = {**draft.data, **kept}
@@ -211,8 +219,18 @@ def _current(known: Known) -> Memory | None:
     return known.same_key[-1] if known.same_key else None
 
 
+def _holds_pattern(memory: Memory, now: datetime) -> bool:
+    """False for a memory with such a key that was told by hand, and is no pattern."""
+    try:
+        pattern_of(memory, now)
+    except InvalidInput:
+        return False
+    return True
+
+
 def _is_news(old: Mapping[str, Any], new: Mapping[str, Any], now: datetime) -> bool:
-    if any(old[name] != new[name] for name in ("task_type_pattern", "name", "learned")):
+    # One that was changed by hand may lack what only learning notes.
+    if any(old.get(name) != new[name] for name in ("task_type_pattern", "name", "learned")):
         return True
     for name in ("success_indicators", "failure_indicators"):
         if [(one["kind"], one["what"]) for one in old[name]] != [(one["kind"], one["what"]) for one in new[name]]:

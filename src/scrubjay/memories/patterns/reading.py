@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -13,6 +13,7 @@ from scrubjay.core import Core
 from scrubjay.errors import InvalidInput
 from scrubjay.model import Filter, Memory, Reach, Scope
 from scrubjay.model.tasks import TASK_KIND, Execution
+from scrubjay.ports import Sight
 from scrubjay.write.index import Index
 
 if TYPE_CHECKING:
@@ -40,26 +41,26 @@ class Which:
     reach: Reach
     across_projects: bool = False
     """Executions of every project, instead of only those of the scope's own."""
-    own_user: bool = False
-    """Executions of the scope's own user only: what is learned from them can be read by no one else."""
+    own: bool = False
+    """Executions of the scope's own user and agent only: what is learned from them can be read by no one else."""
 
     @property
     def way(self) -> str:
         """How patterns of these executions are learned: those of one way are none of the others' business."""
-        users = "" if self.own_user else " across users"
+        users = "" if self.own else " across users"
         return f"by itself{users}{' across projects' if self.across_projects else ''}"
 
     @property
     def filter(self) -> Filter:
         """All that may be meant. A scope without a project reaches into all of them, so `means` has to be asked too."""
-        scope = Scope(tenant=self.scope.tenant, user=self.scope.user) if self.across_projects else self.scope
+        scope = replace(self.scope, project=None) if self.across_projects else self.scope
         return Filter(scope=scope, reach=self.reach, kinds=(TASK_KIND,))
 
     def means(self, scope: Scope) -> bool:
         """Whether an execution of that scope is meant."""
         projects = (self.scope.project, None) if self.reach == "sees" else (self.scope.project,)
         return (self.across_projects or scope.project in projects) and (
-            not self.own_user or scope.user == self.scope.user
+            not self.own or (scope.user, scope.agent) == (self.scope.user, self.scope.agent)
         )
 
 
@@ -75,12 +76,18 @@ class Place:
         """What was learned here and is remembered, by key. At first that is not known, and everything is told again."""
         self.lock = asyncio.Lock()
         self._looked = float("-inf")
+        self._sight: Sight | None = None
 
     async def catch_up(self, core: Core, which: Which, *, quick: bool = False) -> None:
         """Read what was stored since. When one that was read is no longer believed, everything is read again.
 
         Whether that is so takes longer the more there are; `quick` looks only when it was not looked for a while.
         """
+        sight = await core.parts.stores.records.sight(which.scope)
+        if sight != self._sight:
+            # Something was purged. What was read of it goes, too, whatever is stored in its place.
+            self._begin_again()
+            self._sight = sight
         await self._read_on(core, which)
         if quick and time.monotonic() - self._looked < SURE_SECONDS:
             return
@@ -89,8 +96,11 @@ class Place:
             # Told while we read; or one came or went in the middle, which reading on does not see.
             await self._read_on(core, which)
             if await self._is_behind(core, which):
-                self.history, self.last, self.read, self.told = _new_history(), None, 0, {NOTHING: ()}
+                self._begin_again()
                 await self._read_on(core, which)
+
+    def _begin_again(self) -> None:
+        self.history, self.last, self.read, self.told = _new_history(), None, 0, {NOTHING: ()}
 
     async def _is_behind(self, core: Core, which: Which) -> bool:
         counts = await core.parts.stores.records.count(which.filter, now=core.parts.clock())

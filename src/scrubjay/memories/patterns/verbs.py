@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from typing import Final, Unpack
 
 from scrubjay.core import Core
-from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.errors import Conflict, InvalidInput, NotFound
 from scrubjay.memories.learning.regexes import compiled, matches
 from scrubjay.memories.learning.traits import telling_words
 from scrubjay.memories.patterns.advising import advice_of
@@ -25,7 +26,8 @@ from scrubjay.model.patterns import (
     TaskPattern,
     check_pattern_type,
 )
-from scrubjay.ports import Event
+from scrubjay.read.readable import readable
+from scrubjay.write.announce import offered
 from scrubjay.write.prepare import Telling
 
 MOST_PATTERNS: Final = 10_000
@@ -89,13 +91,24 @@ class Patterns:
     ) -> list[TaskPattern]:
         """Learn from every execution in the scope that was not learned from yet; return the patterns that changed.
 
-        Families of tasks are found, and patterns in them. One that no longer holds is closed. Executions of projects
-        and users that the scope does not name count only when allowed. With `quick`, one that was forgotten or
-        corrected in the last minute may still count. Safe to repeat and to run twice at once.
+        Families of tasks are found, and patterns in them. One that no longer holds is closed. Executions of projects,
+        users and agents that the scope does not name count only when allowed: `across_users` is for users and agents.
+        With `quick`, one that was forgotten or corrected in the last minute may still count. Safe to repeat and to run
+        twice at once.
         """
+        which = self._which(where, across_projects=across_projects, own=not across_users)
+        try:
+            done = await self._learned(which, where, quick=quick)
+        except InvalidInput:
+            # A pattern may be made from what was forgotten since it was looked for, and such a one is refused.
+            done = await self._learned(which, where, quick=False)
+        now = self._core.parts.clock()
+        return [pattern_of(one.memory, now) for one in done if one.outcome != "unchanged"]
+
+    async def _learned(self, which: Which, where: Where, *, quick: bool) -> list[Remembered]:
+        """What became of every pattern that is found there now, and was not told since."""
         from scrubjay.memories.patterns.drafting import lessons  # noqa: PLC0415 -- brings NumPy
 
-        which = self._which(where, across_projects=across_projects, own_user=not across_users)
         place = await places_of(self._core).place(self._core, which, quick=quick)
         async with place.lock:
             found = await asyncio.to_thread(lessons, place.history, which, place.told)
@@ -103,8 +116,7 @@ class Patterns:
             if place.told.keys() != {one.key for one in found}:
                 await self._retire(which, {one.key for one in found}, where)
             place.told = {one.key: one.signature for one in found}
-        now = self._core.parts.clock()
-        return [pattern_of(one.memory, now) for one in done if one.outcome != "unchanged"]
+        return done
 
     async def feedback(
         self,
@@ -118,6 +130,7 @@ class Patterns:
             raise InvalidInput(f"helpful is {shown(helpful)}: use true or false")
         check_fraction("confidence_adjustment", confidence_adjustment)
         memory = await self._held(pattern_id, self._core.scoped(where))
+        pattern_of(memory, self._core.parts.clock())  # Raises for what is none.
         decide = partial(judged, helpful=helpful, weight=RUNS_PER_ADJUSTMENT * confidence_adjustment)
         [draft] = await self._core.parts.writer.drafts([_redraft(memory)], memory.scope)
         [done] = await self._core.parts.writer.write([draft], decide)
@@ -132,8 +145,8 @@ class Patterns:
     async def history(self, pattern_id: str, **where: Unpack[Where]) -> list[TaskPattern]:
         """Return every version of a pattern, oldest first, each with the confidence it had when it was written."""
         versions: dict[int, TaskPattern] = {}
-        for memory in await self._core.history(key=_key(pattern_id), **where):
-            pattern = pattern_of(memory, memory.created_at)
+        told = await self._core.history(key=_key(pattern_id), **where)
+        for _, pattern in readable(told, lambda memory: pattern_of(memory, memory.created_at)):
             known = versions.get(pattern.version)
             if known is None or pattern.updated_at < known.updated_at:
                 versions[pattern.version] = pattern
@@ -233,12 +246,12 @@ class Patterns:
 
     # What the verbs share
 
-    def _which(self, where: Where, *, across_projects: bool, own_user: bool = False) -> Which:
+    def _which(self, where: Where, *, across_projects: bool, own: bool = False) -> Which:
         scope = self._core.scoped(where)
         self._check_across(across_projects=across_projects)
         if across_projects and scope.project is not None:
             raise InvalidInput(f"across_projects is true and project is {scope.project!r}: leave one of them out")
-        return Which(scope=scope, reach="holds", across_projects=across_projects, own_user=own_user)
+        return Which(scope=scope, reach="holds", across_projects=across_projects, own=own)
 
     def _check_across(self, *, across_projects: bool) -> None:
         check_flag("across_projects", across_projects)
@@ -266,8 +279,8 @@ class Patterns:
             if memory.scope == which.scope and memory.key not in keys
         ]
         if gone:
-            # Another process may have closed them a moment ago.
-            with suppress(NotFound):
+            # Another process may have closed them a moment ago, or learned them anew: then the next time tells.
+            with suppress(NotFound, Conflict):
                 await self._core.forget(gone, reason="no longer found in the executions", **where)
 
     async def _seen(self, scope: Scope) -> list[TaskPattern]:
@@ -275,7 +288,9 @@ class Patterns:
         wanted = Filter(scope=scope, kinds=(PATTERN_KIND,), key_prefix=KEY)
         now = self._core.parts.clock()
         memories = await self._core.parts.stores.records.find(wanted, now=now, limit=MOST_PATTERNS)
-        return [pattern_of(memory, now) for memory in memories if "pattern_type" in memory.data]
+        # A fact may be of this kind, too: what somebody learned.
+        told = [memory for memory in memories if "pattern_type" in memory.data]
+        return [pattern for _, pattern in readable(told, lambda memory: _searchable(memory, now))]
 
     async def _alike(
         self, description: str, patterns: Sequence[TaskPattern], limit: int, where: Where
@@ -302,14 +317,22 @@ class Patterns:
 
     async def _announce(self, name: str, scope: Scope, patterns: Sequence[TaskPattern]) -> None:
         if patterns:
-            at, ids = self._core.parts.clock(), [pattern.id for pattern in patterns]
-            await self._core.parts.events.publish([Event(name=name, scope=scope, at=at, data={"patterns": [*ids]})])
+            ids = [(pattern.id, pattern.scope) for pattern in patterns]
+            await self._core.parts.events.publish(
+                offered(name, scope, ids, self._core.parts.clock(), called="patterns")
+            )
 
 
 def _key(pattern_id: str) -> str:
     if not isinstance(pattern_id, str) or not pattern_id:
         raise InvalidInput(f"pattern_id is {shown(pattern_id)}: use the id of a pattern")
     return f"{KEY}{pattern_id}"
+
+
+def _searchable(memory: Memory, now: datetime) -> TaskPattern:
+    pattern = pattern_of(memory, now)
+    compiled(pattern.task_type_pattern)  # Raises for what is none: it was told by hand, and nobody has looked at it.
+    return pattern
 
 
 def _redraft(memory: Memory) -> Telling:

@@ -12,13 +12,13 @@ from scrubjay.memories.patterns.keeping import KEY as PATTERN_KEY
 from scrubjay.memories.tasks.brief import write_brief
 from scrubjay.memories.tasks.receipts import MOST_MEMORIES, receipt_for
 from scrubjay.memories.tasks.similar import MOST_TASKS, WIDER, Wanted, search_memories
-from scrubjay.model import Filter, Json, Memory, Scope, Where
+from scrubjay.model import Filter, Memory, Scope, Where
 from scrubjay.model.checks import check_content, check_name
 from scrubjay.model.patterns import PATTERN_KIND, PatternMatch
 from scrubjay.model.similar import SimilarTask, SimilarTasks, TaskContext
 from scrubjay.model.tasks import TASK_KIND, Execution, check_names, task_key
-from scrubjay.ports import Event
 from scrubjay.read.likes import Alike, counted, done_in, gathered
+from scrubjay.write.announce import offered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +66,18 @@ async def task_context(core: Core, task: AtHand, where: Where, *, top_k: int, bu
         budget=budget,
         tokens=core.parts.tokens(),
     )
-    ids = await _behind(core, brief.similar, brief.patterns, scope)
-    if ids:
-        told: dict[str, Json] = {"ids": [str(one) for one in ids], "recommendations": len(brief.recommendations)}
-        event = Event(name="memory.context.suggested", scope=scope, at=core.parts.clock(), data=told)
-        await core.parts.events.publish([event])
+    behind = await _behind(core, brief.similar, brief.patterns, scope)
+    ids = [memory.id for memory in behind]
+    await core.parts.events.publish(
+        offered(
+            "memory.context.suggested",
+            scope,
+            [(str(memory.id), memory.scope) for memory in behind],
+            core.parts.clock(),
+            called="ids",
+            recommendations=len(brief.recommendations),
+        )
+    )
     return TaskContext(
         description=task.description,
         similar_tasks=brief.similar,
@@ -111,11 +118,11 @@ def _one_for_all(similar: SimilarTasks, memories: Mapping[UUID, Memory]) -> list
 
 async def _behind(
     core: Core, similar: Sequence[SimilarTask], matched: Sequence[PatternMatch], scope: Scope
-) -> list[UUID]:
+) -> list[Memory]:
     """The memories that the context is made of: what its receipt credits."""
-    ids = [task.memory_id for task in similar]
+    records = core.parts.stores.records
+    behind = await records.get(scope, [task.memory_id for task in similar])
     for match in matched:
         wanted = Filter(scope=scope, kinds=(PATTERN_KIND,), key=f"{PATTERN_KEY}{match.pattern.id}")
-        found = await core.parts.stores.records.find(wanted, now=core.parts.clock(), limit=1)
-        ids += [memory.id for memory in found]
-    return ids[:MOST_MEMORIES]
+        behind += await records.find(wanted, now=core.parts.clock(), limit=1)
+    return behind[:MOST_MEMORIES]

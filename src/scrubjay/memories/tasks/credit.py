@@ -15,11 +15,10 @@ from uuid import NAMESPACE_URL, uuid5
 
 from scrubjay.errors import Conflict
 from scrubjay.model import Filter, Memory, Trust
-from scrubjay.model.similar import Credit, ReuseOutcome
+from scrubjay.model.similar import OUTCOME_KIND, Credit, ReuseOutcome
 from scrubjay.ports import Decision, Known, Records, Redactor
 from scrubjay.write.prepare import prepare
 
-OUTCOME_KIND: Final = "outcome"
 USED_AGAIN: Final = "used again"
 
 IMPORTANCE: Final = 0.1

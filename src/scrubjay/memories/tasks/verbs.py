@@ -132,10 +132,11 @@ class Tasks:
             check_content(note, "note")
         scope, parts = self._core.scoped(where), self._core.parts
         ids = memories_of(receipt, self._core.tenant)
-        memories = await parts.stores.records.get(scope, ids)
+        # Of what was forgotten since, nobody is told any more how it was used.
+        memories = [memory for memory in await parts.stores.records.get(scope, ids) if not memory.is_forgotten]
         if not memories:
             raise NotFound(
-                f"the memories behind this receipt are not in {scope}: they were purged, or belong elsewhere"
+                f"the memories behind this receipt are not in {scope}: forgotten, purged, or of another place"
             )
         drafts = [
             report(
@@ -164,10 +165,12 @@ class Tasks:
         """Let the patterns among these hear whether following them helped, once for each report that is new."""
         patterns = Patterns(self._core)
         for memory, one in zip(memories, done, strict=True):
-            if memory.kind == PATTERN_KIND and one.outcome != "unchanged" and outcome != "neutral":
+            # A fact may be of this kind, too, and has no id of a pattern.
+            pattern = memory.data.get("id") if memory.kind == PATTERN_KIND else None
+            if isinstance(pattern, str) and one.outcome != "unchanged" and outcome != "neutral":
                 # A pattern that was closed since has nobody left to teach.
                 with suppress(NotFound):
-                    await patterns.feedback(str(memory.data["id"]), outcome == "helped", **where)
+                    await patterns.feedback(pattern, outcome == "helped", **where)
 
     # Reading
 

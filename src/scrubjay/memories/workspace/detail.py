@@ -11,6 +11,7 @@ from scrubjay.memories.workspace.files import hash_of
 from scrubjay.model import Memory
 from scrubjay.model.workspace import Completion, CompletionFile, is_inside
 from scrubjay.model.workspace_answers import Artifact, CompletionDetail, FileDetail, FileState
+from scrubjay.write.holding import files_of
 
 
 async def detail_of(core: Core, memory: Memory) -> CompletionDetail:
@@ -19,8 +20,8 @@ async def detail_of(core: Core, memory: Memory) -> CompletionDetail:
         completion = Completion.of(memory)
     except InvalidInput as error:
         raise NotFound(f"there is no completion {memory.id}: that memory is a {memory.kind}") from error
-    hashes = list(dict.fromkeys(file.blob for file in completion.files if file.blob is not None))
-    texts = await core.parts.stores.blobs.get(memory.scope, hashes) if hashes else {}
+    hashes = [file.blob for file in completion.files if file.blob is not None]
+    texts = await files_of(core.parts.stores.blobs, memory.scope, [memory.id], hashes)
     root = Path(completion.root or completion.repo)
     looked_up = _looked_up if core.caller.is_here else _not_looked_up
     states, artifact, zipped = await asyncio.to_thread(looked_up, root, completion)

@@ -6,7 +6,7 @@ import pytest
 
 from scrubjay.errors import Conflict, InvalidInput, NotFound
 from scrubjay.testing.agents.driving import HOME, Jay, a_cycle, an_agent, told_of
-from scrubjay.testing.values import NOW
+from scrubjay.testing.values import NOW, a_memory, a_scope, export_of
 
 
 class Forking:
@@ -69,7 +69,8 @@ class Forking:
         # What is left when the process is killed before the first cycle is copied.
         left = {"status": "forking", "version": 1, "forked_from": {"agent": "builder", "cycle": 1}}
         left["created_at"] = NOW.isoformat()
-        await jay.remember("Agent twin", kind="agent", key="agent", agent="twin", data=left, **HOME)
+        place = a_scope(HOME["user"], project=HOME["project"], agent="twin")
+        await jay.import_lines(export_of(a_memory("Agent twin", kind="agent", key="agent", data=left, scope=place)))
         with pytest.raises(Conflict, match="its fork was interrupted, so fork it again"):
             await jay.agents.begin_cycle("twin", **HOME)
         with pytest.raises(Conflict, match="is being forked"):

@@ -4,6 +4,7 @@ import pytest
 
 from scrubjay.errors import NotFound
 from scrubjay.testing.agents.driving import HOME, Jay, a_cycle, an_agent, told_of
+from scrubjay.testing.values import a_memory, a_scope, export_of
 from scrubjay.write.prepare import Telling
 
 
@@ -93,7 +94,8 @@ class Resuming:
         await an_agent(jay)
         await a_cycle(jay, 1)
         await jay.remember("A result of somebody's own", kind="result", agent="builder", **HOME)
-        await jay.remember("A cycle of the moon", kind="cycle", agent="builder", **HOME)
+        place = a_scope(HOME["user"], project=HOME["project"], agent="builder")
+        await jay.import_lines(export_of(a_memory("A cycle of the moon", kind="cycle", scope=place)))
         [reflection] = await jay.list(kinds=["reflection"], **HOME)
         await jay.forget(reflection.id, **HOME)
         assert [what for what, _, _ in await told_of(jay)] == ["created", "began", "proposed", "acted", "ended"]

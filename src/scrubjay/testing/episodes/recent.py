@@ -3,8 +3,8 @@
 import pytest
 
 from scrubjay.errors import InvalidInput
-from scrubjay.memories.working import id_in, telling_of
-from scrubjay.model.working import Message
+from scrubjay.memories.working import telling_of
+from scrubjay.model.working import Message, id_in
 from scrubjay.testing.episodes.storing import TALK, Jay
 
 

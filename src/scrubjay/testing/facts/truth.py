@@ -117,6 +117,34 @@ class TruthFactsSuite:
         assert fourth.conflicts == ()
         assert len(await facts.conflicts()) == 1
 
+    @pytest.mark.parametrize(
+        "thing", ["build server", "main database", "release branch", "test runner", "backup window"]
+    )
+    async def test_what_contradicts_a_fact_that_is_told_again_with_it_is_flagged_once(
+        self, core: Core, clock: Ticking, thing: str
+    ) -> None:
+        facts = Facts(core)
+        known = await facts.store(f"The {thing} is staging", project="atlas")
+        clock.advance()
+        again, other = await facts.store_many(
+            [f"The {thing} is staging", f"The {thing} is production"], project="atlas"
+        )
+        assert (again.outcome, again.id) == ("refreshed", known.id)
+        [flagged] = other.conflicts
+        assert (flagged.one.id, flagged.other.id) == (known.id, other.id)
+        assert [one.id for one in await facts.conflicts(project="atlas")] == [flagged.id]
+
+    async def test_what_contradicts_a_fact_that_stays_forgotten_is_not_flagged(self, core: Core) -> None:
+        facts = Facts(core)
+        await facts.store("The office is in Berlin", id="office")
+        await facts.delete("office")
+        again, other = await facts.store_many(
+            [{"content": "The office is in Berlin", "id": "office"}, "The office is in Munich"]
+        )
+        assert (again.outcome, again.fact.known_to is None) == ("refreshed", False)
+        assert (other.outcome, other.conflicts) == ("stored", ())
+        assert (await facts.store("The office is in Berlin", id="office")).conflicts == ()
+
     async def test_a_fact_with_a_key_replaces_and_is_not_compared(self, core: Core) -> None:
         facts = Facts(core)
         await facts.store("The office is in Berlin", key="fact:office")

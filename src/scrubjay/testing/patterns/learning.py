@@ -140,6 +140,16 @@ class Learning:
             one.id for one in shared
         }
 
+    async def test_agents_are_learned_from_apart_unless_allowed(self, jay: Jay) -> None:
+        await jay.tasks.store_many(deployments(), project="shop", agent="a")
+        assert await jay.patterns.learn(project="shop") == []
+        own = {one.id for one in await jay.patterns.learn(project="shop", agent="a")}
+        assert own
+        assert {one.id for one in await jay.patterns.search_patterns(project="shop", agent="a")} == own
+        assert await jay.patterns.search_patterns(project="shop", agent="b") == []
+        shared = {one.id for one in await jay.patterns.learn(across_users=True, project="shop")}
+        assert {one.id for one in await jay.patterns.search_patterns(project="shop", agent="b")} == shared
+
     async def test_one_way_of_learning_leaves_the_patterns_of_another_alone(self, jay: Jay) -> None:
         await jay.tasks.store_many(deployments(), project="shop")
         across = await jay.patterns.learn(across_projects=True)

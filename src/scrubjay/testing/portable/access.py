@@ -1,4 +1,4 @@
-"""Keys and the audit log that can be carried."""
+"""Keys, the audit log and notes that can be carried."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def an_entry(target: str, *, tenant: str = "acme") -> AuditEntry:
 
 
 class AccessSuite:
-    """Keys come with the outline, and the log in pieces, after all else."""
+    """Keys and notes come with the outline, and the log in pieces, after all else."""
 
     async def test_keys_of_all_tenants_are_carried_as_they_are(
         self, store: PortableStore, other: PortableStore
@@ -44,6 +44,17 @@ class AccessSuite:
         await other.audit.note(an_entry("next"))
         [last] = await other.audit.entries("acme", limit=1)
         assert last.number > pieces[-1].audit[-1].number
+
+    async def test_notes_of_what_is_kept_elsewhere_are_carried(
+        self, store: PortableStore, other: PortableStore
+    ) -> None:
+        await store.elsewhere.keep("sessions", "redis://one", at=NOW - DAY)
+        await store.elsewhere.keep("sessions", "redis://two", at=NOW)
+        await other.elsewhere.keep("sessions", "redis://three", at=NOW + DAY)
+        await carry(store, other)
+        await carry(store, other)
+        places = [note.place for note in await other.elsewhere.kept("sessions")]
+        assert places == ["redis://one", "redis://two", "redis://three"]
 
     async def test_a_store_that_has_any_is_not_filled(self, store: PortableStore, other: PortableStore) -> None:
         await store.api_keys.add(a_key())

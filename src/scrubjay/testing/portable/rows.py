@@ -22,7 +22,7 @@ async def filled(store: PortableStore) -> list[Memory]:
         await told(store, a_memory(f"Was in {city}", key="past", valid_from=NOW - 2 * DAY, valid_to=NOW - DAY))
     await told(store, a_memory("Made from it", derived_from=(said[0].id,), data={"n": 1e22, "deep": [1, None, "é"]}))
     await store.close(a_scope(), [said[1].id], at=NOW + DAY, because="forgotten")
-    await store.touch(a_scope(), [said[0].id], at=NOW + DAY)
+    await store.touch({a_scope(): [said[0].id]}, at=NOW + DAY)
     old = await store.add(an_identity(), state="active", at=NOW)
     new = await store.add(an_identity("new"), state="building", at=NOW + DAY)
     await store.switch(new.number, at=NOW + 2 * DAY)

@@ -16,6 +16,7 @@ from scrubjay.ports import (
     Working,
 )
 from scrubjay.ports.access import Audit, Keys
+from scrubjay.ports.at_rest import Elsewhere
 from scrubjay.ports.upkeep import Upkeep
 from scrubjay.ports.worklog import Worklog
 
@@ -52,6 +53,10 @@ class PortableStore(Records, Generations, Portable, Protocol):
     @property
     def audit(self) -> Audit:
         """What they did."""
+
+    @property
+    def elsewhere(self) -> Elsewhere:
+        """What it says is kept in other places."""
 
 
 async def outline_of(store: Portable) -> Outline:

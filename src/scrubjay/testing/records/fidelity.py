@@ -88,7 +88,8 @@ class FidelitySuite:
         assert type(stored.trust) is Trust
 
     async def test_every_field_round_trips_through_a_write(self, store: Records) -> None:
-        memory = with_everything(superseded_at=None, superseded_by=None, closed_because=None)
+        [source] = await told(store, a_memory(scope=Scope(tenant="acme")))
+        memory = with_everything(superseded_at=None, superseded_by=None, closed_because=None, derived_from=(source.id,))
         assert await told(store, memory) == [memory]
         assert await store.get(memory.scope, [memory.id]) == [memory]
 

@@ -68,7 +68,7 @@ class FindingSuite:
     async def test_a_changed_memory_keeps_its_place(self, store: Records) -> None:
         stored = await told(store, *some_memories(3))
         await store.adjust(a_scope(), stored[0].id, importance=0.9)
-        await store.touch(a_scope(), [stored[1].id], at=NOW)
+        await store.touch({a_scope(): [stored[1].id]}, at=NOW)
         await store.mark([stored[0].id], 1)
         assert ids_of(await store.find(HERE, now=NOW, limit=10, order="oldest")) == ids_of(stored)
 

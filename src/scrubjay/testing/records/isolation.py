@@ -73,8 +73,10 @@ class IsolationSuite:
         ids = [memory.id for memory in theirs]
         scope = STRANGERS[stranger]
         assert await store.close(scope, ids, at=NOW, because="malice") == []
+        forgotten = await store.forget(scope, ids, at=NOW, because="malice", with_it="malice", elsewhere="malice")
+        assert forgotten == ([], [])
         assert await store.adjust(scope, ids[0], importance=0.0, expires_at=NOW) is None
-        await store.touch(scope, ids, at=NOW)
+        await store.touch({scope: ids}, at=NOW)
         assert await store.purge(scope, ids) == []
         assert await all_rows(store, THEIRS) == theirs
 

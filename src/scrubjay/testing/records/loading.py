@@ -51,7 +51,7 @@ class LoadingSuite:
     async def test_load_keeps_how_it_is_kept_here(self, store: Records) -> None:
         [stored] = await told(store, a_memory("Tabs", key="k"))
         await store.adjust(a_scope(), stored.id, importance=0.9, expires_at=NOW + DAY)
-        await store.touch(a_scope(), [stored.id], at=NOW)
+        await store.touch({a_scope(): [stored.id]}, at=NOW)
         old, new = replaced(stored, "Spaces")
         await store.load([replace(old, content="Changed", uses=7), new])
         kept = replace(old, importance=0.9, expires_at=NOW + DAY, uses=1, used_at=NOW)

@@ -113,6 +113,22 @@ class WritingSuite:
         assert await all_rows(store, a_scope()) == [kept]
         assert await store.pending(3, limit=9) == [kept]
 
+    async def test_what_was_closed_can_be_kept_anew(self, store: Records) -> None:
+        [stored] = await told(store, a_memory("Away", key="k", expires_at=NOW + HOUR, importance=0.7))
+        [closed] = await store.close(stored.scope, [stored.id], at=NOW + HOUR, because="expired")
+        kept = stored.kept_until(NOW + DAY)
+
+        def anew(draft: Memory, known: Known) -> Decision:
+            assert (draft, known.same_id) == (stored, closed)
+            return Decision(outcome="stored", memory=kept, keeps=(kept,))
+
+        [done] = await store.write([stored], anew)
+        assert (done.outcome, done.memory) == ("stored", kept)
+        assert await all_rows(store, a_scope()) == [kept]
+        assert await store.pending(3, limit=9) == [kept]
+        again = a_memory("Away", key="k", created_at=NOW + HOUR)
+        assert (await known_of(store, again)).same_key == (kept,)
+
     async def test_a_later_draft_sees_that_it_is_kept_longer(self, store: Records) -> None:
         [stored] = await told(store, a_memory("Away", key="k", expires_at=NOW + HOUR))
         longer = [a_memory("Away", key="k", expires_at=NOW + days * DAY) for days in (1, 2)]

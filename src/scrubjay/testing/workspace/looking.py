@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scrubjay.errors import InvalidInput
-from scrubjay.testing.values import NOW
+from scrubjay.testing.values import NOW, a_memory, export_of
 from scrubjay.testing.workspace.repositories import CART, Jay, a_job, a_repository, by_rules
 
 
@@ -115,12 +115,12 @@ class Looking:
         assert tasks(found)[0] == "cart"
         assert (found[0].similarity, found.degraded) == (None, ())
 
-    async def test_what_was_told_by_hand_is_no_completion(self, jay: Jay) -> None:
-        await jay.remember("four seconds", kind="completion")
-        await jay.remember("four seconds", kind="note")
+    async def test_what_was_written_by_hand_is_no_completion(self, jay: Jay) -> None:
+        by_hand = [a_memory("four seconds", kind="completion"), a_memory("four seconds", kind="note")]
         for odd in ({"files": [7]}, {"files": 7}, {"colour": "blue"}, {"files": [{"kept": "whole"}]}):
             data = {"goal": "four seconds", "repo": "/r", "status": "succeeded", **odd}
-            await jay.remember(f"four seconds {odd}", kind="completion", data=data)
+            by_hand.append(a_memory(f"four seconds {odd}", kind="completion", data=data))
+        await jay.import_lines(export_of(*by_hand))
         assert not await jay.workspace.search_memories(query="four seconds")
         assert (await jay.workspace.stats()).completions == 0
         assert (await jay.workspace.prune(most_bytes=1)).kept == 0

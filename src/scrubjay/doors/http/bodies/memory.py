@@ -66,7 +66,7 @@ class Changes(Body):
     key: str | None = None
     data: Data | None = None
     importance: float | None = None
-    expires_at: Moment | None = None
+    expires_at: Moment | None = Field(default=None, description="From when on it is not wanted any more; null: never.")
     valid_from: Moment | None = None
     valid_to: Moment | None = None
     source: str | None = None

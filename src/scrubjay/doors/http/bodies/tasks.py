@@ -145,7 +145,7 @@ class Learning(Place):
     model_config = shaped({"project": "shop"})
 
     across_projects: bool = Field(default=False, description="Also from executions of other projects.")
-    across_users: bool = Field(default=False, description="Also from executions of other users.")
+    across_users: bool = Field(default=False, description="Also from executions of other users and agents.")
     quick: bool = Field(default=False, description="What was forgotten in the last minute may still count.")
 
 

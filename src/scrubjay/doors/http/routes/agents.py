@@ -7,12 +7,13 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import StreamingResponse
 from pydantic import TypeAdapter, create_model
 
-from scrubjay.doors.http.access import HeavyJay, Jay, OperatorJay, WriteJay
+from scrubjay.doors.http.access import HeavyJay, Jay, OperatorJay, ReadWriteJay, WriteJay
 from scrubjay.doors.http.admitted import Admitted
 from scrubjay.doors.http.bodies import agents as bodies
 from scrubjay.doors.http.problems import RESPONSES
 from scrubjay.doors.http.routes.parameters import page, page_of, read_as_text
 from scrubjay.doors.http.routes.room import Room, returned_by
+from scrubjay.doors.http.shown import Shown
 from scrubjay.doors.http.streams import NDJSON, as_lines
 from scrubjay.doors.http.values import answer, plain
 from scrubjay.model.agents import Agent, Cycle
@@ -48,14 +49,20 @@ async def list_agents(jay: Jay, asked: Annotated[bodies.AgentListing, Query()]) 
 
 
 @room.post("/{agent:path}/archive", "archive", summary="Let an agent act no more")
-async def archive(jay: WriteJay, agent: Name, home: bodies.Archiving) -> object:
-    """All that it did stays on record."""
+async def archive(jay: ReadWriteJay, agent: Name, home: bodies.Archiving) -> object:
+    """All that it did stays on record.
+
+    The answer shows the whole agent, so this needs the right to read as well.
+    """
     return await jay.agents.archive(agent, **home.keywords())
 
 
 @room.post("/{agent:path}/cycles", "begin_cycle", summary="Begin a cycle", status_code=201)
-async def begin_cycle(jay: WriteJay, agent: Name, told: bodies.Beginning) -> object:
-    """Begin the next one, with the state that the one before left. Of two who do, one gets a conflict."""
+async def begin_cycle(jay: ReadWriteJay, agent: Name, told: bodies.Beginning) -> object:
+    """Begin the next one, with the state that the one before left. Of two who do, one gets a conflict.
+
+    The answer shows that state, so this needs the right to read as well.
+    """
     return await jay.agents.begin_cycle(agent, **told.keywords())
 
 
@@ -67,8 +74,11 @@ async def cycles(jay: Jay, agent: Name, asked: Annotated[bodies.CycleListing, Qu
 
 
 @room.post("/{agent:path}/cycles/end", "end_cycle", summary="End a cycle")
-async def end_cycle(jay: WriteJay, agent: Name, told: bodies.CycleEnding) -> object:
-    """End the open one, and keep the state that the agent is in."""
+async def end_cycle(jay: ReadWriteJay, agent: Name, told: bodies.CycleEnding) -> object:
+    """End the open one, and keep the state that the agent is in.
+
+    The answer shows the whole cycle, so this needs the right to read as well.
+    """
     return await jay.agents.end_cycle(agent, **told.keywords())
 
 
@@ -103,9 +113,9 @@ async def resume(jay: Jay, agent: Name, home: Home) -> object:
 
 
 @room.post("/{agent:path}/records", "record_memory", summary="Record an observation or a thought", status_code=201)
-async def record_memory(jay: WriteJay, agent: Name, told: bodies.Recording) -> object:
+async def record_memory(jay: WriteJay, shown: Shown, agent: Name, told: bodies.Recording) -> object:
     """Record an observation, a reflection, a plan or a result of one's own, linked to its cycle."""
-    return await jay.agents.record_memory(agent, **told.keywords())
+    return shown.of(await jay.agents.record_memory(agent, **told.keywords()), told)
 
 
 @room.post("/{agent:path}/recall", "recall", summary="What an agent recorded that fits")
@@ -115,8 +125,11 @@ async def recall(jay: Jay, agent: Name, asked: bodies.AgentRecall) -> object:
 
 
 @room.post("/{agent:path}/forks", "fork", summary="Fork an agent", status_code=201)
-async def fork(jay: WriteJay, agent: Name, told: bodies.Forking) -> object:
-    """Make another agent with the same cycles, records and files up to a cycle. Safe to repeat."""
+async def fork(jay: ReadWriteJay, agent: Name, told: bodies.Forking) -> object:
+    """Make another agent with the same cycles, records and files up to a cycle. Safe to repeat.
+
+    The answer shows the whole agent, so this needs the right to read as well.
+    """
     return await jay.agents.fork(agent, **told.keywords())
 
 
@@ -171,8 +184,11 @@ async def get(jay: Jay, agent: Name, home: Home) -> object:
 
 
 @room.patch("/{agent:path}", "update", summary="Change an agent")
-async def update(jay: WriteJay, agent: Name, told: bodies.Updating) -> object:
-    """Change directives, configuration or status; what is not given stays."""
+async def update(jay: ReadWriteJay, agent: Name, told: bodies.Updating) -> object:
+    """Change directives, configuration or status; what is not given stays.
+
+    The answer shows the whole agent, so this needs the right to read as well.
+    """
     return await jay.agents.update(agent, **told.keywords())
 
 

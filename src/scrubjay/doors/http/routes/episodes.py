@@ -10,6 +10,7 @@ from scrubjay.doors.http.bodies import working as bodies
 from scrubjay.doors.http.bodies.body import alike, each
 from scrubjay.doors.http.routes.parameters import page, page_of
 from scrubjay.doors.http.routes.room import Room
+from scrubjay.doors.http.shown import Shown
 from scrubjay.model.episodes import Episode
 
 room = Room("/episodes", tag="episodes", memory="episodes")
@@ -22,12 +23,12 @@ room = Room("/episodes", tag="episodes", memory="episodes")
     answers=answers.Remembered | list[answers.Remembered],
     status_code=201,
 )
-async def store(jay: WriteJay, told: Annotated[bodies.EpisodeTellings, Body()]) -> object:
+async def store(jay: WriteJay, shown: Shown, told: Annotated[bodies.EpisodeTellings, Body()]) -> object:
     """Take one object, or a list in the order it happened; answer in the same shape.
 
     Told twice, it happened twice; with an id of yours, telling it again is one episode.
     """
-    return alike(told, await jay.episodes.store_many(each(told)))
+    return alike(told, shown.of_each(await jay.episodes.store_many(each(told)), told))
 
 
 @room.get("", "timeline", summary="What happened, in order", answers=page_of("episodes", Episode))

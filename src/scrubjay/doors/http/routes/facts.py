@@ -4,11 +4,12 @@ from typing import Annotated
 
 from fastapi import Body, Path, Query
 
-from scrubjay.doors.http.access import HeavyWriteJay, Jay, WriteJay
+from scrubjay.doors.http.access import HeavyWriteJay, Jay, ReadWriteJay, WriteJay
 from scrubjay.doors.http.bodies import facts as bodies
 from scrubjay.doors.http.bodies.body import alike, each
 from scrubjay.doors.http.routes.parameters import Id, Where, page, page_of
 from scrubjay.doors.http.routes.room import Room
+from scrubjay.doors.http.shown import Shown
 from scrubjay.doors.http.values import answer
 from scrubjay.model import Fact, StoredFact
 
@@ -25,13 +26,18 @@ ConflictId = Annotated[str, Path(description="The id of a flag on two facts.")]
     status_code=201,
 )
 async def store(
-    jay: WriteJay, told: Annotated[bodies.FactTellings, Body()], how: Annotated[bodies.InsertOnly, Query()]
+    jay: WriteJay,
+    shown: Shown,
+    told: Annotated[bodies.FactTellings, Body()],
+    how: Annotated[bodies.InsertOnly, Query()],
 ) -> object:
     """Take one object, or a list; answer in the same shape. A new value for a key closes the old version.
 
-    Without a key, what repeats a fact of the same place is merged with it, and what may contradict one is flagged.
+    Without a key, what repeats a fact of the same place is merged with it, and what may contradict one is flagged:
+    with which one is told to whoever may read.
     """
-    return alike(told, await jay.facts.store_many(each(told), **how.keywords()))
+    done = await jay.facts.store_many(each(told), **how.keywords())
+    return alike(told, shown.of_each_fact(done, told))
 
 
 @room.get("", "list", summary="List facts", answers=page_of("facts", Fact))
@@ -47,9 +53,9 @@ async def delete_by_key(jay: WriteJay, what: Annotated[bodies.DeletingByKey, Que
 
 
 @room.post("/preferences", "store_user_preference", summary="Store a preference", status_code=201)
-async def store_user_preference(jay: WriteJay, told: bodies.Preference) -> object:
+async def store_user_preference(jay: WriteJay, shown: Shown, told: bodies.Preference) -> object:
     """Store what a user prefers."""
-    return await jay.facts.store_user_preference(**told.keywords())
+    return shown.of_fact(await jay.facts.store_user_preference(**told.keywords()), told)
 
 
 @room.get("/preferences", "get_user_preferences", summary="A user's preferences")
@@ -59,9 +65,9 @@ async def get_user_preferences(jay: Jay, asked: Annotated[bodies.OfUser, Query()
 
 
 @room.post("/project", "store_project_fact", summary="Store a fact of a project", status_code=201)
-async def store_project_fact(jay: WriteJay, told: bodies.ProjectFact) -> object:
+async def store_project_fact(jay: WriteJay, shown: Shown, told: bodies.ProjectFact) -> object:
     """Store what is so in a project."""
-    return await jay.facts.store_project_fact(**told.keywords())
+    return shown.of_fact(await jay.facts.store_project_fact(**told.keywords()), told)
 
 
 @room.get("/project", "get_project_facts", summary="A project's facts")
@@ -71,9 +77,9 @@ async def get_project_facts(jay: Jay, asked: Annotated[bodies.OfProject, Query()
 
 
 @room.post("/skills", "store_skill", summary="Store a skill", status_code=201)
-async def store_skill(jay: WriteJay, told: bodies.Skill) -> object:
+async def store_skill(jay: WriteJay, shown: Shown, told: bodies.Skill) -> object:
     """Store how to do something."""
-    return await jay.facts.store_skill(**told.keywords())
+    return shown.of_fact(await jay.facts.store_skill(**told.keywords()), told)
 
 
 @room.get("/skills", "get_skills", summary="Skills that apply")
@@ -113,8 +119,11 @@ async def as_of(jay: Jay, asked: Annotated[bodies.Then, Query()]) -> object:
 
 
 @room.post("/restore", "restore", summary="Believe again what was deleted")
-async def restore(jay: WriteJay, what: bodies.FactRestoring) -> object:
-    """Restore one version, or what was deleted last under a key of exactly this place."""
+async def restore(jay: ReadWriteJay, what: bodies.FactRestoring) -> object:
+    """Restore one version, or what was deleted last under a key of exactly this place.
+
+    The answer tells what it says, so this needs the right to read as well.
+    """
     return await jay.facts.restore(**what.keywords())
 
 
@@ -137,20 +146,26 @@ async def conflicts(jay: Jay, place: Where) -> object:
 
 
 @room.post("/conflicts/{conflict}/resolve", "resolve", summary="Settle a contradiction")
-async def resolve(jay: WriteJay, conflict: ConflictId, place: Where, verdict: bodies.Verdict) -> object:
-    """Keep one side, or both. The other side is closed, not deleted. Returns what is believed after it."""
+async def resolve(jay: ReadWriteJay, conflict: ConflictId, place: Where, verdict: bodies.Verdict) -> object:
+    """Keep one side, or both. The other side is closed, not deleted. Returns what is believed after it.
+
+    The answer tells what it says, so this needs the right to read as well.
+    """
     return await jay.facts.resolve(conflict, **verdict.keywords(), **place.keywords())
 
 
 @room.put("/{id:path}/importance", "update_importance", summary="Set how important a fact is")
-async def update_importance(jay: WriteJay, id: Id, place: Where, told: bodies.Importance) -> object:
-    """Set its importance, from 0 to 1."""
+async def update_importance(jay: ReadWriteJay, id: Id, place: Where, told: bodies.Importance) -> object:
+    """Set its importance, from 0 to 1. The answer tells what it says, so this needs the right to read as well."""
     return await jay.facts.update_importance(id, **told.keywords(), **place.keywords())
 
 
 @room.post("/{id:path}/boost", "boost_importance", summary="Make a fact more important")
-async def boost_importance(jay: WriteJay, id: Id, place: Where, told: bodies.Boost) -> object:
-    """Add to its importance, or take away; kept within 0 and 1, and the answer says so."""
+async def boost_importance(jay: ReadWriteJay, id: Id, place: Where, told: bodies.Boost) -> object:
+    """Add to its importance, or take away; kept within 0 and 1, and the answer says so.
+
+    The answer tells what it says, so this needs the right to read as well.
+    """
     return await jay.facts.boost_importance(id, **told.keywords(), **place.keywords())
 
 

@@ -7,12 +7,13 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
 from scrubjay.doors.http import answers
-from scrubjay.doors.http.access import HeavyWriteJay, Jay, WriteJay, visit_of
+from scrubjay.doors.http.access import HeavyWriteJay, Jay, ReadWriteJay, WriteJay, visit_of
 from scrubjay.doors.http.bodies import memory as bodies
 from scrubjay.doors.http.bodies.body import Forgetting, alike, each
 from scrubjay.doors.http.conditional import Conditions
 from scrubjay.doors.http.routes.parameters import Id, Where, page, page_of
 from scrubjay.doors.http.routes.room import Room
+from scrubjay.doors.http.shown import Shown
 from scrubjay.doors.http.values import answer
 from scrubjay.model import Memory
 from scrubjay.model.workspace import COMPLETION_KIND, REJECTED_KIND
@@ -52,14 +53,15 @@ class MemoryInFull(answers.Memory):
         200: {"description": "All of it was known already.", "model": answers.Remembered | list[answers.Remembered]}
     },
 )
-async def remember(jay: WriteJay, response: Response, told: Annotated[bodies.Tellings, Body()]) -> object:
+async def remember(jay: WriteJay, response: Response, shown: Shown, told: Annotated[bodies.Tellings, Body()]) -> object:
     """Take one object, or a list of them; answer in the same shape. Of a list, all are checked before any is stored.
 
     Saying the same thing again changes nothing. A new value for a key replaces the old one, which stays in the history.
+    One object under an `id` that was forgotten or replaced since is refused (409); in a list, it is `unchanged`.
     """
-    done = await jay.remember_many(each(told))
+    done = await jay.remember_many(each(told)) if isinstance(told, list) else [await jay.remember(**told.keywords())]
     response.status_code = 200 if all(one.outcome == "unchanged" for one in done) else 201
-    return alike(told, done)
+    return alike(told, shown.of_each(done, told))
 
 
 @room.get("", "list", summary="List memories", answers=page_of("memories", Memory))
@@ -84,8 +86,11 @@ async def context(jay: Jay, asked: bodies.ContextRequest) -> object:
 
 
 @room.put("/context/shape", "shape_context", summary="Keep how contexts should be")
-async def shape_context(jay: WriteJay, shape: bodies.Shape) -> object:
-    """Keep for a place what `context` leaves open; answer with what holds there now. The narrowest place decides."""
+async def shape_context(jay: ReadWriteJay, shape: bodies.Shape) -> object:
+    """Keep for a place what `context` leaves open; answer with what holds there now. The narrowest place decides.
+
+    What holds may have been kept by others, so this needs the right to read as well.
+    """
     return await jay.shape_context(**shape.keywords())
 
 
@@ -141,13 +146,25 @@ async def get(jay: Jay, id: Id, place: Where, conditions: Conditions, response: 
 
 @by_id.patch("/{id:path}", "update", summary="Change one memory")
 async def update(
-    jay: WriteJay, id: Id, place: Where, changes: bodies.Changes, conditions: Conditions, response: Response
+    jay: WriteJay,
+    request: Request,
+    shown: Shown,
+    id: Id,
+    place: Where,
+    changes: bodies.Changes,
+    conditions: Conditions,
+    response: Response,
 ) -> object:
-    """Correct it. What it says becomes a new version with an id of its own; importance and expiry change in place."""
+    """Correct it. What it says becomes a new version with an id of its own; importance and expiry change in place.
+
+    Whoever may not read gives its content anew, and is shown what they gave: anything else needs the right to read.
+    """
+    if "content" not in changes.model_fields_set:
+        visit_of(request).check("read")
     async with conditions.demanded(jay, id, place.where()) as demanding:
         done = await demanding.update(id, **changes.keywords(), **place.keywords())
     conditions.show(done.memory, response)
-    return done
+    return shown.of_version(done, changes)
 
 
 @by_id.delete("/{id:path}", "forget", summary="Forget one memory")
@@ -158,11 +175,14 @@ async def forget(jay: WriteJay, id: Id, how: Annotated[Forgetting, Query()], con
 
 
 @consolidation.post("", "consolidate", summary="Turn sessions into knowledge")
-async def consolidate(jay: HeavyWriteJay, what: bodies.Consolidation = EVERYTHING) -> object:
+async def consolidate(jay: HeavyWriteJay, request: Request, what: bodies.Consolidation = EVERYTHING) -> object:
     """Drain sessions into episodes, distill these, learn patterns, index, expire, decay, archive and prune.
 
-    All of it, or only some `steps`, inside the place; say what each step did. Safe to repeat.
+    All of it, or only some `steps`, inside the place; say what each step did. Safe to repeat. A dry run tells what
+    memories say, so that needs the right to read as well.
     """
+    if what.dry_run:
+        visit_of(request).only_reads()
     return await jay.consolidate(**what.keywords())
 
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import Path, Query
 
-from scrubjay.doors.http.access import HeavyJay, HeavyWriteJay, Jay, WriteJay
+from scrubjay.doors.http.access import HeavyBothJay, HeavyJay, Jay, ReadWriteJay
 from scrubjay.doors.http.bodies import tasks as bodies
 from scrubjay.doors.http.routes.parameters import Where
 from scrubjay.doors.http.routes.room import Room
@@ -21,14 +21,20 @@ async def search_patterns(jay: Jay, asked: Annotated[bodies.PatternListing, Quer
 
 
 @room.post("/extract", "extract_pattern", summary="Learn one pattern")
-async def extract_pattern(jay: HeavyWriteJay, asked: bodies.Extraction) -> object:
-    """Learn from the executions whose type or description the expression finds; null when there are too few."""
+async def extract_pattern(jay: HeavyBothJay, asked: bodies.Extraction) -> object:
+    """Learn from the executions whose type or description the expression finds; null when there are too few.
+
+    The answer tells of what others did, so this needs the right to read as well.
+    """
     return await jay.patterns.extract_pattern(**asked.keywords())
 
 
 @room.post("/learn", "learn", summary="Learn all patterns")
-async def learn(jay: HeavyWriteJay, asked: bodies.Learning) -> object:
-    """Learn from every execution in the place that was not learned from yet; return the patterns that changed."""
+async def learn(jay: HeavyBothJay, asked: bodies.Learning) -> object:
+    """Learn from every execution in the place that was not learned from yet; return the patterns that changed.
+
+    The answer tells of what others did, so this needs the right to read as well.
+    """
     return await jay.patterns.learn(**asked.keywords())
 
 
@@ -69,6 +75,9 @@ async def history(jay: Jay, pattern_id: PatternId, place: Where) -> object:
 
 
 @room.post("/{pattern_id}/feedback", "feedback", summary="Say whether a pattern helped")
-async def feedback(jay: WriteJay, pattern_id: PatternId, place: Where, verdict: bodies.Feedback) -> object:
-    """Move its confidence as an execution does, if 0.1 is given."""
+async def feedback(jay: ReadWriteJay, pattern_id: PatternId, place: Where, verdict: bodies.Feedback) -> object:
+    """Move its confidence as an execution does, if 0.1 is given.
+
+    The answer tells what it says, so this needs the right to read as well.
+    """
     return await jay.patterns.feedback(pattern_id, **verdict.keywords(), **place.keywords())

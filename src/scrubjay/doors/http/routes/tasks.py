@@ -2,14 +2,15 @@
 
 from typing import Annotated, Any
 
-from fastapi import Body, Query, Response
+from fastapi import Body, Query, Request, Response
 from pydantic import create_model
 
 from scrubjay.doors.http import answers
-from scrubjay.doors.http.access import Jay, WriteJay
+from scrubjay.doors.http.access import Jay, WriteJay, visit_of
 from scrubjay.doors.http.bodies import tasks as bodies
 from scrubjay.doors.http.bodies.body import alike, each
 from scrubjay.doors.http.routes.room import Room
+from scrubjay.doors.http.shown import Shown
 from scrubjay.doors.http.values import answer, plain
 from scrubjay.model import PLACE_NAMES
 from scrubjay.model.patterns import TaskPattern
@@ -43,19 +44,28 @@ FoundTask: Any = create_model(
     status_code=201,
     responses={200: {"description": "All of it was known already.", "model": StoredExecution | list[StoredExecution]}},
 )
-async def store(jay: WriteJay, response: Response, told: Annotated[bodies.ToldExecutions, Body()]) -> object:
+async def store(
+    jay: WriteJay,
+    request: Request,
+    response: Response,
+    shown: Shown,
+    told: Annotated[bodies.ToldExecutions, Body()],
+) -> object:
     """Remember attempts at tasks. Told again, one is the same memory; told otherwise, it is corrected.
 
     With `auto_extract_patterns` the patterns of its place are learned at once, and those that changed are answered.
+    They tell of what others did, so this needs the right to read as well.
     """
+    if any(execution.auto_extract_patterns for execution in (told if isinstance(told, list) else [told])):
+        visit_of(request).check("read")
     done = await jay.tasks.store_many(each(told))
     response.status_code = 200 if all(one.outcome == "unchanged" for one in done) else 201
-    shown = [answers.Remembered.of(one).model_dump(exclude_unset=True) for one in done]
-    for execution, one in zip(told if isinstance(told, list) else [told], shown, strict=True):
+    became = [answers.Remembered.of(one).model_dump(exclude_unset=True) for one in shown.of_each(done, told)]
+    for execution, one in zip(told if isinstance(told, list) else [told], became, strict=True):
         if execution.auto_extract_patterns:
             place = {name: getattr(execution, name) for name in PLACE_NAMES}
             one["patterns"] = await jay.patterns.learn(quick=True, **place)
-    return alike(told, shown)
+    return alike(told, became)
 
 
 @room.post("/search", "search_similar", summary="Find similar tasks", answers=list[FoundTask])

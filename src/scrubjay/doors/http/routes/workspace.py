@@ -5,9 +5,9 @@ What reads files of the server is for whoever runs it: everybody else tells what
 
 from typing import Annotated
 
-from fastapi import Query
+from fastapi import Query, Request
 
-from scrubjay.doors.http.access import HeavyJay, HeavyWriteJay, Jay, OperatorJay, WriteJay
+from scrubjay.doors.http.access import HeavyJay, HeavyWriteJay, Jay, OperatorJay, WriteJay, visit_of
 from scrubjay.doors.http.bodies import workspace as bodies
 from scrubjay.doors.http.routes.parameters import Id, Where
 from scrubjay.doors.http.routes.room import Room
@@ -86,8 +86,13 @@ async def seed(jay: WriteJay, where: bodies.Seeding) -> object:
 
 
 @room.post("/prune", "prune", summary="Delete what is too old or too much")
-async def prune(jay: HeavyWriteJay, how: bodies.Pruning) -> object:
-    """Delete completed jobs for good and with their files, the oldest first; pinned ones stay."""
+async def prune(jay: HeavyWriteJay, request: Request, how: bodies.Pruning) -> object:
+    """Delete completed jobs for good and with their files, the oldest first; pinned ones stay.
+
+    A dry run needs the right to read as well.
+    """
+    if how.dry_run:
+        visit_of(request).only_reads()
     return await jay.workspace.prune(**how.keywords())
 
 

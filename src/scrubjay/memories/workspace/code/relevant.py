@@ -57,7 +57,7 @@ ENOUGH: Final = 30
 suggested because it is the only one ever touched."""
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_][\w.]*\w")
-_PATH: Final = re.compile(r"[\w./\\-]*[\w-]+\.[A-Za-z]\w{0,9}\b")
+_PATH: Final = re.compile(r"(?<![\w./\\-])[\w./\\-]*[\w-]\.[A-Za-z]\w{0,9}\b")
 _COMMENT: Final = re.compile(r"<!--.*?-->", re.DOTALL)
 
 

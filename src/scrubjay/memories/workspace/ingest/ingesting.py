@@ -16,6 +16,7 @@ from scrubjay.memories.workspace.repository import Repository, repository_of
 from scrubjay.model import Filter, Json, Memory, Scope, Trust, Where
 from scrubjay.model.checks import check_whole
 from scrubjay.model.code import REPOSITORY_KEY, REPOSITORY_KIND, IngestReport
+from scrubjay.write.prepare import Telling
 
 COMMITS: Final = 1_000
 """Commits of the past that the first run reads, unless another number is asked for."""
@@ -57,7 +58,7 @@ async def ingest(
         since=commit,
         thorough=known.get("complete") is False,
     )
-    marked = _Marked(core, repository, where, known)
+    marked = _Marked(core, repository, scope, known)
     tally = await Ingest(core, job, begin=marked.begin, progress=progress).run()
     notes = [] if is_installed() else [_NO_GRAMMARS]
     commits, head = await _history(core, repository.root, where, known, history=history, since=commit, notes=notes)
@@ -100,10 +101,10 @@ def _resolved(root: Path, revision: str) -> str:
 class _Marked:
     """The memory of the repository: marked as incomplete while files are being written, and complete at the end."""
 
-    def __init__(self, core: Core, repository: Repository, where: Where, known: Mapping[str, Json]) -> None:
+    def __init__(self, core: Core, repository: Repository, scope: Scope, known: Mapping[str, Json]) -> None:
         self._core = core
         self._repository = repository
-        self._where = where
+        self._scope = scope
         self._known = dict(known)
 
     async def begin(self) -> None:
@@ -121,14 +122,14 @@ class _Marked:
         languages = data.get("languages")
         most = ", ".join(list(languages)[:5]) if isinstance(languages, dict) else ""
         about = f": {data.get('files', 0)} files, mostly {most}" if most else ""
-        await self._core.remember(
-            f"The repository {name}{about}",
-            kind=REPOSITORY_KIND,
-            key=REPOSITORY_KEY,
-            data={**data, "repo": self._repository.name, "root": str(self._repository.root)},
-            trust=Trust.OBSERVED,
-            **self._where,
-        )
+        told: Telling = {
+            "content": f"The repository {name}{about}",
+            "kind": REPOSITORY_KIND,
+            "key": REPOSITORY_KEY,
+            "data": {**data, "repo": self._repository.name, "root": str(self._repository.root)},
+            "trust": Trust.OBSERVED,
+        }
+        await self._core.parts.writer.remember([told], self._scope, own=REPOSITORY_KIND)
 
 
 async def _history(

@@ -1,0 +1,69 @@
+"""The memories of the store that keeps them in dicts, and what is derived from them to save looking at all."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+from uuid import UUID
+
+from scrubjay.backends.memory.bm25 import terms_in
+from scrubjay.backends.memory.versions import Slot, slots_of
+from scrubjay.model import Memory, Scope
+
+Before: TypeAlias = list[tuple[UUID, Memory | None]]
+"""What each changed row was before, in the order of the changes: None where there was none."""
+
+
+class MemoryRows:
+    """One dict, whose order is the order of storing: a changed memory keeps its place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._memories: dict[UUID, Memory] = {}
+        # These are derived from the memories and only save looking at all of them.
+        self._believed: dict[Slot, dict[UUID, None]] = {}
+        self._positions: dict[Scope, dict[UUID, int]] = {}
+        self._terms: dict[UUID, Counter[str]] = {}
+
+    def _named(self, ids: Iterable[UUID]) -> list[Memory]:
+        return [self._memories[one] for one in ids if one in self._memories]
+
+    def _held(self, scope: Scope, ids: Iterable[UUID]) -> list[Memory]:
+        return [memory for memory in self._named(dict.fromkeys(ids)) if scope.holds(memory.scope)]
+
+    @contextmanager
+    def _all_or_none(self) -> Iterator[Before]:
+        before: Before = []
+        try:
+            yield before
+        except BaseException:
+            # Whatever went wrong, also inside `decide`, nothing of this call may stay.
+            for one, memory in reversed(before):
+                if memory is None:
+                    self._delete(one)
+                else:
+                    self._put(memory)
+            raise
+
+    def _put(self, memory: Memory) -> Memory:
+        old = self._memories.get(memory.id)
+        if old is not None:
+            self._forget(old)
+        if old is None or (old.key, old.content) != (memory.key, memory.content):
+            self._terms[memory.id] = terms_in(memory)
+        self._memories[memory.id] = memory
+        if memory.position is not None:
+            self._positions.setdefault(memory.scope, {})[memory.id] = memory.position
+        if memory.superseded_at is None:
+            for slot in slots_of(memory):
+                self._believed.setdefault(slot, {})[memory.id] = None
+        return memory
+
+    def _delete(self, id: UUID) -> None:
+        self._forget(self._memories.pop(id))
+        del self._terms[id]
+
+    def _forget(self, memory: Memory) -> None:
+        self._positions.get(memory.scope, {}).pop(memory.id, None)
+        for slot in slots_of(memory):
+            self._believed.get(slot, {}).pop(memory.id, None)
