@@ -543,7 +543,7 @@ def test_what_is_no_sound_backup_changes_nothing(sound, file, damage, force):
 
 
 def test_any_byte_that_is_flipped_is_noticed(sound, file):
-    """But for what changes no content: bytes of the gzip header, and a back-reference to another copy of the same text."""
+    """But for what changes no content: bytes of the gzip header, and a reference back to another copy of a text."""
     content = gzip.decompress(sound)
     unnoticed = 0
     for place in range(0, len(sound), 3):
