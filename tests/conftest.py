@@ -1,6 +1,7 @@
 """Real servers for the tests that ask for them. None starts before the first test that does; all stop at the end."""
 
 import asyncio
+import atexit
 import gc
 import os
 import re
@@ -8,17 +9,19 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import cache
 from multiprocessing.connection import Client, Listener
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import hypothesis
+import psutil
 import psycopg
 import pytest
 import structlog
@@ -30,10 +33,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "scripts"))
 sys.path.append(str(Path(__file__).resolve().parent))
 import fetch
 from fetch import ServerError
+from lengths import is_left_out
+from scrubjay.backends.sql import migrate as migrating
 from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.migrate import migrate
 from server import new_folder
 from services import Services
+from times import note_times
 from warm import warm_programs
 
 TABLES = """
@@ -49,6 +54,10 @@ KEPT_TABLES = ("alembic_version", "counters")
 FEW = 1_000_000
 """Bytes of a table whose rows are deleted. TRUNCATE makes the files of all tables anew: 25 times as long for few."""
 
+MEMORY = Path("/dev/shm")
+ROOM = 6 << 30
+"""Bytes that have to be free in memory, so that temporary files may be kept there. A whole run takes a third of it."""
+
 PROPERTIES = os.environ.get("SCRUBJAY_TEST_PROPERTIES", "same")
 """How properties are tried: on the `same` examples in every run, or on `other` ones, and on more of them."""
 
@@ -60,6 +69,21 @@ hypothesis.settings.load_profile(PROPERTIES)
 if PROPERTIES == "same":
     # Else examples are made of the constants in all modules that are imported by then: others in each worker.
     HypothesisProvider._local_constants = Constants()
+
+
+def keep_temporary_files_in_memory() -> None:
+    """A database waits for the disk at every commit, for files that no test needs afterwards. TMPDIR turns this off."""
+    if "TMPDIR" in os.environ or not MEMORY.is_dir():
+        return
+    disk = os.statvfs(MEMORY)
+    free = min(disk.f_bavail * disk.f_frsize, psutil.virtual_memory().available)
+    # Servers may be copied to their temporary folder and run there.
+    if free >= ROOM and not disk.f_flag & os.ST_NOEXEC:
+        os.environ["TMPDIR"] = str(MEMORY)
+        tempfile.tempdir = None
+
+
+keep_temporary_files_in_memory()
 
 
 class Desk:
@@ -106,11 +130,48 @@ def ask(address: str, name: str) -> str:
     return text
 
 
+def pytest_addoption(parser):
+    parser.addoption(
+        "--times", action="store_true", help="print where the time of the run went: by folder and by fixture"
+    )
+
+
+migrate = migrating.migrate
+
+
+async def migrate_from_template(database: Database, **options: str) -> str | None:
+    """Migrate as Scrubjay does, but let a new SQLite file begin as a copy of one that was migrated before."""
+    path = database.path
+    if path is None or path.exists():
+        return await migrate(database, **options)
+    if not (template := sqlite_template()).exists():
+        await migrated(f"sqlite:///{template}")
+    # What exists by now was made by another thread. What cannot be made is Scrubjay's to report.
+    with suppress(OSError), tempfile.NamedTemporaryFile(dir=path.parent) as copy:
+        shutil.copyfile(template, copy.name)
+        os.link(copy.name, path)
+    await migrate(database, **options)
+    return None
+
+
+@cache
+def sqlite_template() -> Path:
+    folder = tempfile.TemporaryDirectory(prefix="scrubjay-template-")
+    atexit.register(folder.cleanup)
+    return Path(folder.name) / "scrubjay.db"
+
+
+# Before any module imports it by name.
+migrating.migrate = migrate_from_template
+
 desk_key = pytest.StashKey[Desk]()
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "long: takes ten seconds or more, so it is begun before the others")
+    config.addinivalue_line("markers", "slow: takes five seconds or more, so it is begun before the others")
+    config.addinivalue_line("markers", "long: runs in `make test-long` only; a short form of it runs in `make test`")
+    config.addinivalue_line("markers", "memory_suite: runs on the reference, in `make test-long` on every store")
+    note_times(config)
     # In the background of a shell the tests ignore Ctrl-C; the programs that they start must not inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -130,9 +191,13 @@ def pytest_collection():
         gc.enable()
 
 
-def pytest_collection_modifyitems(items):
-    """The longest are begun first: begun last, each would keep one worker busy while the others have nothing to do."""
-    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+def pytest_collection_modifyitems(config, items):
+    """The slowest are begun first: begun last, each would keep one worker busy while the others have nothing to do."""
+    left_out = [item for item in items if is_left_out(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not is_left_out(item)]
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 @pytest.hookimpl(optionalhook=True)

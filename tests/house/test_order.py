@@ -120,6 +120,6 @@ def test_no_two_test_files_have_one_name(root):
     assert sorted(name for name in set(names) if names.count(name) > 1) == []
 
 
-def test_the_longest_tests_begin_first(request):
-    long = [item.get_closest_marker("long") is not None for item in request.session.items]
-    assert long == sorted(long, reverse=True)
+def test_the_slowest_tests_begin_first(request):
+    slow = [item.get_closest_marker("slow") is not None for item in request.session.items]
+    assert slow == sorted(slow, reverse=True)

@@ -14,7 +14,7 @@ from test_http_streams import Listener
 
 from scrubjay import wiring
 
-pytestmark = pytest.mark.long
+pytestmark = pytest.mark.slow
 
 MARK = "Ornithorhynchus"
 """A word in every text of the owner. A stranger never says it, and must never hear it."""

@@ -72,7 +72,7 @@ def ask(operation, mode, served) -> list[str]:
     return []
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_request_gets_a_described_answer(served):
     document = schemathesis.openapi.from_url(f"{served.url}/openapi.json")
     operations = [found.ok() for found in document.get_all_operations()]
