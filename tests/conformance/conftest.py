@@ -21,9 +21,13 @@ from scrubjay.write.index import Index
 from scrubjay.write.redact import SecretRedactor
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+@pytest.fixture(params=["memory", *(pytest.param(name, marks=pytest.mark.long) for name in ("sqlite", "postgresql"))])
 async def jay(request, tmp_path_factory):
-    """The reference, SQLite, or a real PostgreSQL: opened, empty, and closed after the test."""
+    """The reference, SQLite, or a real PostgreSQL: opened, empty, and closed after the test.
+
+    What a memory does with its ports is the same on every store, and the ports have suites of their own. So `make test`
+    runs these suites on the reference, and walks through each memory on SQLite and the servers: test_walks.py.
+    """
     if request.param == "memory":
         whole = in_memory(ToyEmbedder())
     elif request.param == "sqlite":

@@ -7,6 +7,8 @@ import pytest
 from scrubjay.errors import EmbedderUnavailable
 from scrubjay.testing import ToyEmbedder
 
+pytestmark = pytest.mark.memory_suite
+
 
 class CalibratedToy(ToyEmbedder):
     """Says that a cosine means its square, and answers only while it is up."""

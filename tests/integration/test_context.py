@@ -14,6 +14,8 @@ from scrubjay.read.context import LETTERS, MOST_READ
 from scrubjay.testing import a_memory
 from scrubjay.testing.values import export_of
 
+pytestmark = pytest.mark.memory_suite
+
 TALK = {"user": "ada", "project": "shop", "session": "s-1"}
 HERE = {"user": "ada", "project": "shop"}
 

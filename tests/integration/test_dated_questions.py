@@ -6,6 +6,8 @@ import pytest
 
 from scrubjay.read.times import midnight
 
+pytestmark = pytest.mark.memory_suite
+
 DAY = timedelta(days=1)
 
 

@@ -5,6 +5,8 @@ import pytest
 from scrubjay.errors import IdTaken, NotFound
 from scrubjay.testing import FactsSuite
 
+pytestmark = pytest.mark.memory_suite
+
 
 class TestFacts(FactsSuite):
     @pytest.fixture

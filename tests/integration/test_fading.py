@@ -8,6 +8,8 @@ from scrubjay.errors import InvalidInput, Misconfigured
 from scrubjay.model.work import Fading, Policy, relevance
 from scrubjay.settings import read_settings
 
+pytestmark = pytest.mark.memory_suite
+
 DAY = timedelta(days=1)
 LONG_TERM = Policy(namespaces={"long-term": Fading(after=90 * DAY, below=0.3)})
 

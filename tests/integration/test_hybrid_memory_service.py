@@ -13,6 +13,8 @@ from scrubjay.sync import SyncScrubjay
 from scrubjay.testing import NOW, ToyEmbedder
 from scrubjay.wiring import wire
 
+pytestmark = pytest.mark.memory_suite
+
 
 @pytest.fixture
 async def memory(jay):

@@ -1,5 +1,9 @@
 """Task memory when a part of it is down, and after it was moved."""
 
+import pytest
+
+pytestmark = pytest.mark.memory_suite
+
 TOLD = {"task_description": "Users are logged out right after they log in", "project": "shop"}
 
 

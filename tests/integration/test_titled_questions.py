@@ -1,5 +1,9 @@
 """A long question with a title, on every set-up: its first line has a say of its own, and the answer says so."""
 
+import pytest
+
+pytestmark = pytest.mark.memory_suite
+
 TITLE = "Printer jams on Monday"
 BODY = " ".join(["Steps to reproduce: open the program, wait a while, look at the paper tray."] * 4)
 

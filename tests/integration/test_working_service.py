@@ -16,6 +16,8 @@ from scrubjay.read.tail import tail
 from scrubjay.testing.values import HOUR, NOW
 from scrubjay.testing.working import a_message
 
+pytestmark = pytest.mark.memory_suite
+
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6g7H8"
 HERE = {"user": "anna", "session": "s-1"}
 

@@ -11,6 +11,8 @@ from scrubjay.memories.workspace.ingest import storing
 from scrubjay.model import Trust
 from scrubjay.testing.events import eventually
 
+pytestmark = pytest.mark.memory_suite
+
 WHO = b"Ann Example <ann@example.com>"
 APP = '''"""Loads things for the shop."""
 
