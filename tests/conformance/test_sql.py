@@ -4,6 +4,7 @@ import pytest
 from data_in_memory import ColumnRecords
 from words_in_memory import HeldStore
 
+from lengths import sized
 from scrubjay.backends.memory import MemoryStore
 from scrubjay.backends.sql import columns
 from scrubjay.backends.sql.database import Database
@@ -17,7 +18,7 @@ from scrubjay.testing.records.filtering import FilteringSuite
 from scrubjay.testing.texts import found
 from scrubjay.testing.values import a_memory, told
 
-SEEDS = range(4)
+SEEDS = range(sized(short=2, long=4))
 
 
 class SqlStore(SqlRecords, SqlTexts, SqlGenerations):

@@ -6,6 +6,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 
+from lengths import sized
 from scrubjay.backends.memory import MemoryVectors
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.migrate import migrate
@@ -16,7 +17,7 @@ from scrubjay.backends.vectors.qdrant import QdrantVectors
 from scrubjay.testing import NOW, a_scope, congruence_of_vectors
 from scrubjay.testing.vectors import HERE, an_entry, directions
 
-SEEDS = range(2)
+SEEDS = range(sized(short=1, long=2))
 
 
 @asynccontextmanager

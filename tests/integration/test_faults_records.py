@@ -38,7 +38,7 @@ def qdrant():
         yield server
 
 
-@pytest.fixture(params=["pgvector", "qdrant"])
+@pytest.fixture(params=[pytest.param("pgvector", marks=pytest.mark.long), "qdrant"])
 def stores(request, tmp_path, postgres):
     postgres.mend()
     name = f"test_{uuid.uuid4().hex}"

@@ -29,7 +29,7 @@ def qdrant():
         yield server
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=[pytest.param("sqlite", marks=pytest.mark.long), "postgresql"])
 def stores(request, tmp_path, qdrant, postgres_database):
     qdrant.mend()
     yield {

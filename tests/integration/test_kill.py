@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 from kill_writer import KEYS, opened
 
+from lengths import sized
+
 WRITER = Path(__file__).with_name("kill_writer.py")
-KILLS = 200
+KILLS = sized(short=40, long=200)
 SEED = 20261115
 
 
@@ -108,13 +110,13 @@ def writer(tmp_path):
         writer.stdin.close()
 
 
-@pytest.mark.long
-async def test_what_was_acknowledged_survives_hundreds_of_kills(tmp_path, writer):
+@pytest.mark.slow
+async def test_what_was_acknowledged_survives_kills(tmp_path, writer):
     chance = random.Random(SEED)
     promises = Promises()
     for round_number in range(KILLS):
         killed(writer, round_number, promises, chance)
-        if round_number % 25 == 24:
+        if round_number % 20 == 19:
             await check_promises(f"sqlite:///{tmp_path}/scrubjay.db", promises, chance)
             assert leftovers(tmp_path / "scrubjay.db") == {}
     assert promises.lines > 2 * KILLS

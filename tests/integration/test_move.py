@@ -14,6 +14,7 @@ import psycopg
 import pytest
 from whole_store import CountingEmbedder, blocking, filled, told_by
 
+from lengths import sized
 from scrubjay.backends.sql.carry import SqlPortable
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.migrate import migrate
@@ -408,14 +409,15 @@ def killed(source, target, share, chance):
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
 async def test_a_move_that_is_killed_goes_on(new_setup, kind):
     old, new = new_setup("sqlite"), new_setup(kind)
-    await filled(old, more=2000)
+    await filled(old, more=sized(short=1_000, long=2_000))
     new.clock.now = old.clock.now
     before = await told_by(old)
     everything = await contents(old.url)
     total = len(everything[0])
     chance = random.Random(20261115)
     # Half of its work is to compare what has arrived.
-    seen = [await blocking(killed, old.url, new.url, share, chance) for share in (0.1, 0.2, 0.3, 0.4)]
+    shares = sized(short=(0.15, 0.35), long=(0.1, 0.2, 0.3, 0.4))
+    seen = [await blocking(killed, old.url, new.url, share, chance) for share in shares]
     assert seen == sorted(seen)
     assert 0 < seen[0] < total
     done = await blocking(move_stores, source=old.url, target=new.url)

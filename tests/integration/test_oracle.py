@@ -14,8 +14,10 @@ import redis
 from life_places import Place
 from random_life import Life
 
+from lengths import sized
+
 SEED = int(os.environ.get("SCRUBJAY_TEST_SEED", "0"))
-LIVES = int(os.environ.get("SCRUBJAY_TEST_LIVES", "3"))
+LIVES = int(os.environ.get("SCRUBJAY_TEST_LIVES", sized(short="2", long="100")))
 STEPS = int(os.environ.get("SCRUBJAY_TEST_STEPS", "24"))
 """Of a life on a file. A server takes its time, so half of it is led there."""
 WRITER = Path(__file__).with_name("life_writer.py")

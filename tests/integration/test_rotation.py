@@ -333,13 +333,13 @@ async def test_keys_are_destroyed_that_nothing_needs(place, monkeypatch):
         before = await everything(jay)
         await jay.encryption.rotate(data_keys=True)
         await jay.encryption.rotate(data_keys=True)
-        monkeypatch.setattr(rotation, "UNUSED_FOR", timedelta(0))
-        done = await jay.encryption.destroy()
+        with monkeypatch.context() as patched:
+            patched.setattr(rotation, "UNUSED_FOR", timedelta(0))
+            done = await jay.encryption.destroy()
         # Of this tenant, and of the other one: nothing was ever sealed with the second key.
         assert (done.keys, done.needed, done.recent) == (2, 2, 0)
         assert [key.number for key in (await jay.encryption.status()).keys] == [1, 3]
         assert (await jay.encryption.rotate(rows=True)).is_complete
-        monkeypatch.undo()
         done = await jay.encryption.destroy()
         assert (done.keys, done.needed, done.recent) == (0, 0, 2)
         monkeypatch.setattr(rotation, "UNUSED_FOR", timedelta(0))
