@@ -1,15 +1,16 @@
 # Everything that is done to Scrubjay has a name here. `make` alone lists them.
 PYTHON ?=
-WORKERS ?= 3
+WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
 BIN := .venv/bin
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+PARALLEL := -n $(WORKERS) --dist worksteal
+PYTEST := $(BIN)/python -m pytest $(PARALLEL)
 
 export PYTHON
 # The tests start hundreds of processes. Where this is set, each of them would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint format types unit integration conformance migrations doors house demo bench-core \
+.PHONY: help setup run test test-long lint format types unit integration conformance migrations doors house demo bench-core \
         bench-learning bench-distill bench-backends bench-workspace bench-http bench-recall bench-speed bench-race services fetch collect ingest reference model docs-svg notebook constraints hooks clean
 
 help: ## List what can be made
@@ -33,8 +34,13 @@ demo: .venv/.server ## See what Scrubjay does, in under a minute, on a temporary
 
 # --- check
 
-test: lint types ## Check everything: lint, types, and all tests, on real servers
-	$(PYTEST)
+test: setup ## Check everything: style, types, the rules of the house, then all tests, on real servers
+	$(MAKE) --no-print-directory lint
+	$(MAKE) --no-print-directory --jobs=$(WORKERS) types house fetch collect
+	$(BIN)/python scripts/gate.py $(PARALLEL) --ignore=tests/house
+
+test-long: lint types ## Run every test in its full form, before a release
+	SCRUBJAY_TEST_LONG=1 $(BIN)/python scripts/gate.py $(PARALLEL)
 
 lint: setup ## Check style and format
 	$(BIN)/ruff check

@@ -1,19 +1,20 @@
 """Python that is already warm: each command is a process of its own, forked from one that has imported everything.
 
-A page of documentation starts `scrubjay` a dozen times, and each time most of a second goes into imports. Here programs
-named `scrubjay` and `python` hand their arguments, environment, folder and streams to a server, which forks.
-What cold starts are like is tested in tests/doors/cli/test_cli_process.py.
+A page of documentation starts `scrubjay` a dozen times, and each time most of a second goes into imports and models.
+Here programs named `scrubjay` and `python` hand their arguments, environment, folder and streams to a server, which
+forks. What cold starts are like is tested in tests/doors/cli/test_cli_process.py.
 """
 
 import atexit
 import contextlib
 import gc
 import importlib
-import json
+import marshal
 import os
 import pkgutil
 import random
 import runpy
+import selectors
 import signal
 import socket
 import subprocess
@@ -21,6 +22,7 @@ import sys
 import threading
 import traceback
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
@@ -57,22 +59,27 @@ LEFT_OUT = (
 
 CLIENT = """\
 #!{python} -SEs
-import array, json, os, signal, socket, sys
-server = socket.socket(socket.AF_UNIX)
+# Modules in C only, whose import takes no time: socket, signal and json take as long as the start of Python does.
+import _signal, _socket, marshal, posix, sys
+server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
 server.connect({address!r})
-told = json.dumps([{program!r}, *sys.argv[1:]]), json.dumps(dict(os.environ)), os.getcwd()
-body = json.dumps(told).encode()
-streams = array.array("i", [0, 1, 2])
-server.sendmsg([len(body).to_bytes(8, "big")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, streams)])
+body = marshal.dumps(([{program!r}, *sys.argv[1:]], posix.environ, posix.getcwd()))
+streams = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
+server.sendmsg([len(body).to_bytes(8)], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
 server.sendall(body)
-process = int.from_bytes(server.recv(8), "big")
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-    signal.signal(number, lambda number, frame: os.kill(process, number))
-code = int.from_bytes(server.recv(8), "big", signed=True)
+process = int.from_bytes(server.recv(8))
+passed_on = _signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP
+for number in passed_on:
+    _signal.signal(number, lambda number, frame: posix.kill(process, number))
+answer = server.recv(8)
+if not answer:
+    sys.exit("the warm server is gone")
+code = int.from_bytes(answer, signed=True)
 if code < 0:
-    signal.signal(-code, signal.SIG_DFL)
-    os.kill(os.getpid(), -code)
-sys.exit(code)
+    for number in passed_on:
+        _signal.signal(number, _signal.SIG_DFL)
+    posix.kill(posix.getpid(), -code)
+posix._exit(code)
 """
 
 
@@ -103,49 +110,70 @@ def import_all(package: ModuleType) -> None:
                 import_all(module)
 
 
+def load_models() -> None:
+    """Load the bundled models and the vocabularies that count tokens, for all forked processes to share."""
+    from scrubjay.models import minilm, static, tokens, wordpiece
+
+    wordpiece.wordpiece()
+    tokens.tokens_of("auto").count("")
+    # With one thread, since a fork has no other. A process whose texts are long loads the model with more by itself.
+    minilm._load = cache(minilm._load)
+    minilm._load(1)
+    static._read = cache(static._read)
+    static._read(static._folder())
+
+
 def serve(address: str) -> None:
     """Fork for every visitor until a signal ends this process. Returns in the processes that are to run a program."""
     for name in IMPORTED:
         importlib.import_module(name)
     import_all(importlib.import_module("scrubjay"))
+    load_models()
     gc.freeze()
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those who attend to visitors
-    with socket.socket(socket.AF_UNIX) as listener:
+    with socket.socket(socket.AF_UNIX) as listener, selectors.DefaultSelector() as selector:
         listener.bind(address)
         listener.listen()
+        selector.register(listener, selectors.EVENT_READ)
         sys.stdout.write("warm\n")
         sys.stdout.flush()
         while True:
-            visitor, _ = listener.accept()
-            with visitor:
-                if os.fork() == 0:
-                    listener.close()
-                    attend(visitor)
+            for key, _ in selector.select():
+                if key.data is not None:
+                    selector.unregister(key.fd)
+                    tell_end(key.fd, *key.data)
+                    continue
+                visitor, _ = listener.accept()
+                if (child := begin(visitor)) is None:
                     return
+                selector.register(os.pidfd_open(child), selectors.EVENT_READ, (child, visitor))
 
 
-def attend(visitor: socket.socket) -> None:
-    """Fork once more. The child returns, ready to run; its parent tells the visitor how it ended."""
+def begin(visitor: socket.socket) -> int | None:
+    """Fork, and tell the visitor the number of the child. None: this is the child, ready to run."""
     length, streams, _, _ = socket.recv_fds(visitor, 8, 3)
     body = b""
-    while len(body) < int.from_bytes(length):
-        body += visitor.recv(65536)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    while len(body) < int.from_bytes(length) and (more := visitor.recv(65536)):
+        body += more
     if (child := os.fork()) == 0:
         visitor.close()
-        become(streams, *json.loads(body))
-        return
-    visitor.sendall(child.to_bytes(8))
-    for stream in (0, 1, 2, *streams):
+        become(streams, *marshal.loads(body))
+        return None
+    for stream in streams:
         # Whoever reads the other end waits until all have let go of it.
         os.close(stream)
-    _, status = os.waitpid(child, 0)
     with contextlib.suppress(BrokenPipeError):
+        visitor.sendall(child.to_bytes(8))
+    return child
+
+
+def tell_end(handle: int, child: int, visitor: socket.socket) -> None:
+    os.close(handle)
+    _, status = os.waitpid(child, 0)
+    with visitor, contextlib.suppress(BrokenPipeError):
         visitor.sendall(os.waitstatus_to_exitcode(status).to_bytes(8, signed=True))
-    os._exit(0)
 
 
-def become(streams: list[int], command: str, environment: str, folder: str) -> None:
+def become(streams: list[int], command: list[str], environment: dict[bytes, bytes], folder: str) -> None:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -156,9 +184,9 @@ def become(streams: list[int], command: str, environment: str, folder: str) -> N
     signal.signal(signal.SIGINT, signal.default_int_handler)
     random.seed()
     os.environ.clear()
-    os.environ.update(json.loads(environment))
+    os.environb.update(environment)
     os.chdir(folder)
-    sys.argv = json.loads(command)
+    sys.argv = command
 
 
 def run() -> None:

@@ -19,6 +19,7 @@ from langgraph.types import Command, interrupt
 from test_docs import ROOT, check_what_is_shown, program_of
 from test_examples import EXAMPLES, SHOWS
 
+from lengths import sized
 from scrubjay.adapters.langgraph import ScrubjaySaver, ScrubjayStore
 from scrubjay.errors import Closed, InvalidInput
 from scrubjay.settings import read_settings
@@ -39,7 +40,8 @@ CHECKS = {
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
-everywhere = pytest.mark.parametrize("setup", ["memory", "sqlite", "postgresql"], indirect=True)
+SETUPS = sized(short=["sqlite"], long=["memory", "sqlite", "postgresql"])
+everywhere = pytest.mark.parametrize("setup", SETUPS, indirect=True)
 
 
 class State(TypedDict):
@@ -261,7 +263,7 @@ async def put_anything(both, config, ids, chance):
     return checkpoint["id"]
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(sized(short=1, long=2)))
 async def test_random_operations_are_answered_as_by_langgraphs_own_saver(saver, seed):
     chance, both = random.Random(seed), (saver, InMemorySaver())
     kept = {}

@@ -17,12 +17,14 @@ from langgraph.store.base import (
 )
 from langgraph.store.memory import InMemoryStore
 
+from lengths import sized
 from scrubjay.adapters.langgraph import ScrubjayStore
 from scrubjay.errors import InvalidInput
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
-everywhere = pytest.mark.parametrize("setup", ["memory", "sqlite", "postgresql"], indirect=True)
+SETUPS = sized(short=["sqlite"], long=["memory", "sqlite", "postgresql"])
+everywhere = pytest.mark.parametrize("setup", SETUPS, indirect=True)
 
 
 @pytest.fixture
@@ -247,7 +249,7 @@ async def test_secrets_never_reach_the_store_and_scopes_do_not_mix(jay):
         assert await other.alist_namespaces() == []
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(sized(short=1, long=2)))
 def test_random_operations_are_answered_as_by_langgraphs_own_store(blocking, seed):
     chance = random.Random(seed)
     ours, theirs = ScrubjayStore(blocking), InMemoryStore()

@@ -19,12 +19,14 @@ from openai.types.responses import (
 from test_docs import ROOT, check_what_is_shown, program_of
 from test_examples import EXAMPLES, SHOWS
 
+from lengths import sized
 from scrubjay.adapters.openai_agents import ScrubjaySession
 from scrubjay.errors import Closed, InvalidInput
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
-everywhere = pytest.mark.parametrize("setup", ["memory", "sqlite", "postgresql"], indirect=True)
+SETUPS = sized(short=["sqlite"], long=["memory", "sqlite", "postgresql"])
+everywhere = pytest.mark.parametrize("setup", SETUPS, indirect=True)
 
 
 @pytest.fixture

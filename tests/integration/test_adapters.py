@@ -26,7 +26,7 @@ def test_without_langgraph_the_error_says_what_to_install(monkeypatch):
         importlib.import_module("scrubjay.adapters.langgraph")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("framework", SUITES)
 def test_the_suite_of_a_framework(framework, server_url, tmp_path):
     suites = [str(HERE / name) for name in SUITES[framework]]

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import scrubjay
+from lengths import sized
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("tutorial", "howto", "explanation")
@@ -32,6 +33,8 @@ FILES = {"docs/howto/add-a-backend.md"}
 """Pages whose Python is files, named in their first lines, and tests to run on them."""
 IN_SUITES = {"docs/howto/use-with-langgraph.md", "docs/howto/use-with-openai-agents.md"}
 """Pages about what the development install does not have: the suites of test_adapters.py run them."""
+LONG_PAGES = {"docs/howto/encrypt.md"}
+"""Pages that wait for seconds run in the full form only. test_cli_encryption.py runs the commands of this one."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +96,14 @@ def on_real_servers(program, servers):
     return program
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if name_of(page) not in FILES | IN_SUITES], ids=name_of)
+PROGRAMS = [
+    pytest.param(page, marks=[pytest.mark.long] if name_of(page) in LONG_PAGES else [])
+    for page in PAGES
+    if name_of(page) not in FILES | IN_SUITES
+]
+
+
+@pytest.mark.parametrize("page", PROGRAMS, ids=name_of)
 def test_a_page_is_true(page, servers, warm, tmp_path):
     script = tmp_path / "page.py"
     script.write_text(on_real_servers(program_of(page), servers), encoding="utf-8")
@@ -137,7 +147,6 @@ def test_a_command_that_is_not_run_says_why(page):
         assert found["language"] == "python" or found["why"], f"{name_of(page)}: no test, and no reason: {found[0]}"
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", FILES)
 def test_the_files_of_a_page_pass_their_tests(name, tmp_path):
     page = ROOT / name
@@ -146,8 +155,9 @@ def test_the_files_of_a_page_pass_their_tests(name, tmp_path):
             (tmp_path / named[1]).write_text(block.text, encoding="utf-8")
     assert list(tmp_path.glob("test_*.py"))
     command = [sys.executable, "-m", "pytest", "-q", "-p", "pytest_asyncio.plugin", "-o", "asyncio_mode=auto"]
+    chosen = sized(short=["-k", "not large_batch and not thousands"], long=[])  # a file for each of so many is slow
     # The plugins of all that is installed here would be imported too, and take seconds.
-    run([*command, "-p", "no:cacheprovider"], page, tmp_path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+    run([*command, "-p", "no:cacheprovider", *chosen], page, tmp_path, PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
 
 
 def test_every_verb_is_described():

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from scrubjay.backends.encryption import vault
+from scrubjay.backends.encryption import rotation, vault
 from scrubjay.backends.encryption.masters import new_master
 from scrubjay.backends.encryption.rotation import PAGE
 from scrubjay.errors import Conflict, InvalidInput, KeyMissing, Misconfigured, StoreDamaged
@@ -383,7 +383,10 @@ async def test_data_keys_are_exchanged_while_others_write(place, tmp_path):
         assert (await one.encryption.rotate(rows=True)).rows == 0
 
 
-async def test_a_rotation_that_is_stopped_goes_on(tmp_path):
+async def test_a_rotation_that_is_stopped_goes_on(tmp_path, monkeypatch):
+    # Nobody else writes.
+    monkeypatch.setattr(rotation, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(rotation, "ARRIVAL_SECONDS", 0.01)
     async with memory(tmp_path) as jay:
         await jay.remember_many([f"Row {place}" for place in range(3 * PAGE)])
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import fetch
+from lengths import LONG
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 NEEDS = {"langgraph_agent.py": "langgraph"}
@@ -15,6 +16,9 @@ NEEDS = {"langgraph_agent.py": "langgraph"}
 
 IN_SUITES = ("langgraph_resume.py", "openai_agents_chat.py")
 """Those that the suites of test_adapters.py run, which have it imported already."""
+
+COLD = {"quickstart.py", *NEEDS}
+"""Those that start as they do for people, in the short form too."""
 
 SHOWS = {
     "quickstart.py": [
@@ -85,11 +89,11 @@ def test_every_example_is_run():
 
 
 @pytest.mark.parametrize("name", [name for name in SHOWS if name not in IN_SUITES])
-def test_an_example(name, tmp_path):
+def test_an_example(name, warm, tmp_path):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}
     extra = {"PYTHONPATH": str(fetch.packages_apart(NEEDS[name]))} if name in NEEDS else {}
     done = subprocess.run(
-        [sys.executable, str(EXAMPLES / name)],
+        [sys.executable if LONG or name in COLD else str(warm / "python"), str(EXAMPLES / name)],
         cwd=tmp_path,
         env=environment | {"SCRUBJAY_HOME": str(tmp_path / "home"), **extra},
         capture_output=True,

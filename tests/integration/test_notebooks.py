@@ -1,4 +1,4 @@
-"""Every notebook runs from top to bottom in a real kernel, and what is kept in it is what it shows."""
+"""Every notebook runs from top to bottom, and what is kept in it is what it shows. The full form has a real kernel."""
 
 import json
 import os
@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+import fetch
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"
@@ -44,28 +46,64 @@ def test_every_notebook_is_run():
     assert {path.name for path in EXAMPLES.glob("*.ipynb")} == set(SHOWS)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", SHOWS)
-def test_a_notebook(name, tmp_path):
+def run(command, tmp_path):
+    """Run it in a home of its own, and return what it prints."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}
     if cached := os.environ.get("SCRUBJAY_TEST_CACHE"):
         environment["SCRUBJAY_TEST_CACHE"] = cached
+    for variable, folder in (
+        ("SCRUBJAY_HOME", "home"),
+        ("JUPYTER_RUNTIME_DIR", "runtime"),
+        ("MPLCONFIGDIR", "drawing"),
+    ):
+        environment[variable] = str(tmp_path / folder)
     done = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "run_notebook.py"), str(EXAMPLES / name), str(tmp_path / name)],
+        [str(word) for word in command],
         cwd=tmp_path,
-        env=environment | {"SCRUBJAY_HOME": str(tmp_path / "home"), "JUPYTER_RUNTIME_DIR": str(tmp_path / "runtime")},
+        env=environment,
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "home").exists(), "a notebook keeps to its own folder"
+    return done.stdout
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SHOWS)
+def test_a_notebook(name, tmp_path):
+    run([sys.executable, ROOT / "scripts" / "run_notebook.py", EXAMPLES / name, tmp_path / name], tmp_path)
     kept, ran = read(EXAMPLES / name), read(tmp_path / name)
     for line in SHOWS[name]:
         assert line in said(ran)
         assert line in said(kept), f"run `make notebook`: {name} keeps what it no longer shows"
     assert pictures(ran) == pictures(kept) == 2
-    assert not (tmp_path / "home").exists(), "a notebook keeps to its own folder"
+
+
+PICTURES = """\
+import sys
+sys.path.append({packages!r})
+import matplotlib.pyplot as plt
+plt.switch_backend("agg")
+plt.show = lambda: plt.savefig(f"{{plt.gcf().number}}.png")
+"""
+"""What a kernel does around the cells: each picture that is shown becomes a file."""
+
+
+@pytest.mark.parametrize("name", SHOWS)
+def test_the_cells_of_a_notebook(name, warm, tmp_path):
+    """The short form of the one above: one program instead of a kernel."""
+    kept = read(EXAMPLES / name)
+    cells = ["".join(cell["source"]) for cell in kept["cells"] if cell["cell_type"] == "code"]
+    program = [PICTURES.format(packages=str(fetch.packages_apart("notebook"))), *cells]
+    (tmp_path / "cells.py").write_text("\n".join(program), encoding="utf-8")
+    printed = run([warm / "python", tmp_path / "cells.py"], tmp_path)
+    for line in SHOWS[name]:
+        assert line in printed
+        assert line in said(kept), f"run `make notebook`: {name} keeps what it no longer shows"
+    assert len(list(tmp_path.glob("*.png"))) == pictures(kept) == 2
 
 
 @pytest.mark.parametrize("name", SHOWS)

@@ -4,6 +4,15 @@ import stat
 
 import pytest
 
+from scrubjay.backends.encryption import rotation
+
+
+@pytest.fixture(autouse=True)
+def _nobody_else_writes(monkeypatch):
+    """So a rotation has nobody to wait for."""
+    monkeypatch.setattr(rotation, "FRESH_SECONDS", 0.0)
+    monkeypatch.setattr(rotation, "ARRIVAL_SECONDS", 0.01)
+
 
 @pytest.fixture
 def key(run, tmp_path, monkeypatch):

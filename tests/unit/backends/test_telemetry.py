@@ -18,7 +18,7 @@ from scrubjay.errors import NotFound
 from scrubjay.logs import FIELDS, logger
 from scrubjay.model import Health, StoreHealth
 from scrubjay.model.work import STEPS, Run, WorkStatus
-from scrubjay.ports import Stage, stage, watch
+from scrubjay.ports import Stage, stage, telemetry, watch
 from scrubjay.testing import Ticking
 
 
@@ -37,6 +37,13 @@ class Notebook:
         assert state == stage.name
         self.lines.append(f"{stage.name} ended {stage.error}".rstrip())
         self.stages.append(stage)
+
+
+@pytest.fixture(autouse=True)
+def _unwatched(monkeypatch):
+    """A service that other tests keep open in this process watches, too."""
+    monkeypatch.setattr(telemetry, "_let_in", [])
+    monkeypatch.setattr(telemetry, "_watchers", ())
 
 
 @pytest.fixture
