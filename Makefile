@@ -1,8 +1,9 @@
 # Everything that is done to Scrubjay has a name here. `make` alone lists them.
 PYTHON ?=
-WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
+# One more than there are cores: a third of the time of the tests is waiting for a server.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 BIN := .venv/bin
-PARALLEL := -n $(WORKERS) --dist worksteal
+PARALLEL := -n $(WORKERS) --dist worksteal --timeout=600
 PYTEST := $(BIN)/python -m pytest $(PARALLEL)
 
 export PYTHON

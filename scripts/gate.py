@@ -63,9 +63,9 @@ def main(options: list[str]) -> int:
 
 
 def passes_alone(test: str, options: list[str]) -> bool:
-    """Run one test in a process of its own. Of the options, only those stay that say where the tests belong."""
+    """Run one test in a process of its own. Options that choose tests, or how many run at once, are left out."""
     print(f"\nonce more, alone: {test}", flush=True)
-    kept = [one for one in options if one.startswith(("--rootdir=", "--config-file=", "--long"))]
+    kept = [one for one in options if one.startswith(("--rootdir=", "--timeout="))]
     return subprocess.run([sys.executable, "-m", "pytest", *kept, test], check=False).returncode == 0
 
 

@@ -144,8 +144,12 @@ async def migrate_from_template(database: Database, **options: str) -> str | Non
     path = database.path
     if path is None or path.exists():
         return await migrate(database, **options)
-    if not (template := sqlite_template()).exists():
-        await migrated(f"sqlite:///{template}")
+    template = sqlite_template()
+    if not template.exists():
+        # Threads that come here at once each make one, and the last one stays.
+        made = template.with_name(uuid.uuid4().hex)
+        await migrated(f"sqlite:///{made}")
+        made.rename(template)
     # What exists by now was made by another thread. What cannot be made is Scrubjay's to report.
     with suppress(OSError), tempfile.NamedTemporaryFile(dir=path.parent) as copy:
         shutil.copyfile(template, copy.name)
@@ -156,6 +160,7 @@ async def migrate_from_template(database: Database, **options: str) -> str | Non
 
 @cache
 def sqlite_template() -> Path:
+    """Where this process keeps a SQLite file that has the tables of this version and no row."""
     folder = tempfile.TemporaryDirectory(prefix="scrubjay-template-")
     atexit.register(folder.cleanup)
     return Path(folder.name) / "scrubjay.db"

@@ -86,7 +86,7 @@ def mortal():
         yield own
 
 
-@pytest.fixture(params=["rest", "grpc"])
+@pytest.fixture(params=["rest", pytest.param("grpc", marks=pytest.mark.long)])
 def protocol(request):
     return request.param
 
