@@ -55,8 +55,8 @@ FEW = 1_000_000
 """Bytes of a table whose rows are deleted. TRUNCATE makes the files of all tables anew: 25 times as long for few."""
 
 MEMORY = Path("/dev/shm")
-ROOM = 6 << 30
-"""Bytes that have to be free in memory, so that temporary files may be kept there. A whole run takes a third of it."""
+ROOM = 4 << 30
+"""Bytes that have to be free in memory, so that temporary files may be kept there. A whole run takes a quarter of it."""
 
 PROPERTIES = os.environ.get("SCRUBJAY_TEST_PROPERTIES", "same")
 """How properties are tried: on the `same` examples in every run, or on `other` ones, and on more of them."""
