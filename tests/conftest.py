@@ -56,7 +56,7 @@ FEW = 1_000_000
 
 MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
-"""Bytes that have to be free in memory, so that temporary files may be kept there. A whole run takes a quarter of it."""
+"""Bytes that have to be free in memory, so that temporary files may be kept there. A whole run takes a quarter."""
 
 PROPERTIES = os.environ.get("SCRUBJAY_TEST_PROPERTIES", "same")
 """How properties are tried: on the `same` examples in every run, or on `other` ones, and on more of them."""
