@@ -267,13 +267,46 @@ def test_whoever_asks_is_told_who_they_are(client, key):
 
 
 @pytest.mark.parametrize(
-    "origin", ["https://elsewhere.example", "null", "http://localhost.elsewhere.example", "http://["]
+    "origin",
+    [
+        "https://elsewhere.example",
+        "null",
+        "http://localhost.elsewhere.example",
+        "http://[",
+        "http://elsewhere.example\\@localhost",
+        "http://localhost:80@elsewhere.example",
+        "http://[::1].elsewhere.example",
+    ],
 )
 def test_without_a_key_no_foreign_page_makes_a_browser_write(client, origin):
     """What has no body needs no permission: a browser sends it, and only keeps the answer from the page."""
     refused = client.post("/v1/consolidate", headers={"origin": origin})
-    assert (refused.status_code, origin in refused.json()["detail"]) == (403, True)
+    assert (refused.status_code, repr(origin) in refused.json()["detail"]) == (403, True)
     assert client.get("/v1/memory", headers={"origin": origin}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["elsewhere.example", "[::1].elsewhere.example", "localhost@elsewhere.example", "localhost:7285:1", "[::1"]
+)
+def test_without_a_key_only_names_of_this_machine_are_served(client, host):
+    refused = client.get("/v1/memory", headers={"host": host})
+    assert (refused.status_code, host in refused.json()["detail"]) == (421, True)
+    assert client.get("/healthz", headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:7285", "[::1]:7285", "[::1]"])
+def test_this_machine_has_several_names(client, host):
+    assert client.get("/v1/memory", headers={"host": host}).status_code == 200
+
+
+def test_without_a_key_no_foreign_page_asks_anything(client, key):
+    """A browser keeps the answer from the page, but the question would take time and count as a use."""
+    foreign = {"sec-fetch-site": "cross-site"}
+    assert client.get("/v1/memory", headers=foreign).status_code == 403
+    assert [client.get(path, headers=foreign).status_code for path in ("/", "/healthz", "/docs")] == [200] * 3
+    for site in ("none", "same-origin", "same-site"):
+        assert client.get("/v1/memory", headers={"sec-fetch-site": site}).status_code == 200
+    assert client.get("/v1/memory", headers={**bearing(key()), **foreign}).status_code == 200
 
 
 @pytest.mark.parametrize("origin", ["http://localhost:3000", "http://127.0.0.1"])
@@ -292,3 +325,4 @@ def test_every_answer_tells_a_browser_to_load_and_frame_nothing(client, path):
     assert "default-src 'none'" in answer.headers["content-security-policy"]
     assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
     assert answer.headers["x-content-type-options"] == "nosniff"
+    assert answer.headers["cross-origin-resource-policy"] == "same-origin"

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 _PICTURES: Final = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\n\t"}
-_CONTROLS: Final = {**_PICTURES, 0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
+_DIRECTIONS: Final = (*range(0x202A, 0x202F), *range(0x2066, 0x206A))
+"""Bidirectional embeddings, overrides and isolates. They make a terminal show what follows in another order."""
+
+_CONTROLS: Final = {**_PICTURES, 0x7F: 0x2421, **dict.fromkeys((*range(0x80, 0xA0), *_DIRECTIONS), 0xFFFD)}
 """Control characters, and what is shown for them: an escape sequence in a memory must not steer the terminal."""
 
 _SHOWN: Final = 100

@@ -13,6 +13,7 @@ Anybody        none      for what says who is asking, and nothing of what is rem
 Each is a `Scrubjay` of the key's tenant, inside the key's bounds: what a route does with it cannot reach further.
 """
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
@@ -20,7 +21,6 @@ from datetime import timedelta
 from functools import partial
 from ipaddress import ip_address, ip_network
 from typing import Annotated, Final, TypeAlias, cast
-from urllib.parse import urlsplit
 
 import structlog
 from fastapi import Depends, Request
@@ -46,7 +46,13 @@ OPEN: Final = frozenset({"/healthz", "/readyz", "/version", "/metrics", "/docs",
 _HARMLESS: Final = frozenset({"/healthz", "/version"})
 """What may be asked under any name: there is nothing in it that a foreign page could want."""
 
+_LINKED: Final = OPEN | {"/"}
+"""What a page of another site may link to."""
+
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
+_AUTHORITY: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
+"""A host and maybe a port, and nothing else. What is read more generously is read in other ways by browsers."""
 
 _SITE: Final = 64
 """Bits of an IPv6 address that its owner cannot choose."""
@@ -141,6 +147,11 @@ class Doorkeeper:
         # And what has no body can be sent to any name without asking: a browser says which page did it.
         if key is None and scope["method"] not in _SAFE and not is_ours(headers):
             detail = f"the origin is {headers['origin'][:80]!r}: without a key, only pages of this machine may write"
+            await problem(kind="Forbidden", status=403, detail=detail, path=path)(scope, receive, send)
+            return
+        # A page cannot read the answer to its question, but a question takes time, and counts as a use.
+        if key is None and path not in _LINKED and headers.get("sec-fetch-site") == "cross-site":
+            detail = "a page of another site asks: without a key, only pages of this machine are answered"
             await problem(kind="Forbidden", status=403, detail=detail, path=path)(scope, receive, send)
             return
         if path in OPEN:
@@ -239,9 +250,9 @@ def _key_in(headers: Headers) -> str | None:
 
 
 def _name(headers: Headers) -> str:
-    """The host that was asked for, without its port."""
-    host = headers.get("host", "")
-    return host.partition("]")[0] if host.startswith("[") else host.partition(":")[0]
+    """The host that was asked for, without its port. Empty when the header is no host and port."""
+    found = _AUTHORITY.fullmatch(headers.get("host", ""))
+    return found["host"] if found is not None else ""
 
 
 def is_ours(headers: Headers) -> bool:
@@ -249,11 +260,8 @@ def is_ours(headers: Headers) -> bool:
     origin = headers.get("origin")
     if origin is None:
         return True
-    try:
-        parts = urlsplit(origin)
-        return bool(parts.hostname) and (parts.netloc == headers.get("host") or is_loopback(parts.hostname or ""))
-    except ValueError:
-        return False
+    found = _AUTHORITY.fullmatch(re.sub("^https?://", "", origin, count=1))
+    return found is not None and (found[0] == headers.get("host") or is_loopback(found["host"]))
 
 
 def _is_person(scope: Scope) -> bool:

@@ -26,6 +26,7 @@ IN_BROWSERS: Final = {
     "img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
 }
 """What every answer tells a browser: it loads nothing from elsewhere, and no other page may show it in a frame, where a
 click that was meant for something else would send a form. The pages' own scripts and styles stand in them."""
