@@ -99,6 +99,11 @@ async def test_only_what_the_scope_holds_can_be_forgotten(jay):
     assert await jay.count() == 2
 
 
+async def test_of_many_ids_that_are_not_there_a_few_are_named(jay):
+    with pytest.raises(NotFound, match=r"nothing to forget in .*: n-0, n-1, n-2, n-3, n-4, and 995 more$"):
+        await jay.forget([f"n-{number}" for number in range(1_000)])
+
+
 async def test_several_ids_are_forgotten_at_once(jay):
     done = await jay.remember_many([{"content": f"number {place}", "id": f"n-{place}"} for place in range(4)])
     receipt = await jay.forget(["n-1", done[3].id])

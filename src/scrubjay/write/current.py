@@ -8,6 +8,7 @@ from uuid import UUID
 from scrubjay.errors import NotFound
 from scrubjay.model import Memory, Scope, id_of
 from scrubjay.model.checks import check_several
+from scrubjay.model.citations import listed
 from scrubjay.ports import Records
 from scrubjay.ports.records import changed_meanwhile
 from scrubjay.write.reconcile import CORRECTED, is_left_of, restored_from
@@ -75,7 +76,7 @@ async def named(
         if not meant:
             missing.append(str(told))
     if missing or not there:
-        raise NotFound(f"there is nothing to forget in {scope}: {', '.join(missing) or 'no id is given'}")
+        raise NotFound(f"there is nothing to forget in {scope}: {listed(missing) or 'no id is given'}")
     if purging:
         _check_seen(there, seen)
     return list(there)
