@@ -26,6 +26,9 @@ Reach: TypeAlias = Literal["sees", "holds"]
 Order: TypeAlias = Literal["newest", "oldest"]
 
 MOST_HITS: Final = 1_000
+MOST_KINDS: Final = 100
+"""Kinds in one filter. Every store compares each memory with each of them."""
+
 MOST_CONDITIONS: Final = 100
 MOST_VALUES: Final = 500
 """Of a filter by `data`, and the values that they compare with, of all together. Each makes a question longer, and what
@@ -74,6 +77,10 @@ class Filter:
     def __post_init__(self) -> None:
         if not isinstance(self.kinds, tuple):
             raise InvalidInput(f"kinds is {shown(self.kinds)}: use a sequence of words, such as ('fact', 'rule')")
+        if len(self.kinds) > MOST_KINDS:
+            raise InvalidInput(
+                f"kinds has {len(self.kinds):,} words: use at most {MOST_KINDS}, or leave it out for all"
+            )
         for kind in self.kinds:
             check_kind(kind)
         check_name("key", self.key)

@@ -2,7 +2,7 @@
 
 
 def test_what_memories_say_does_not_steer_the_terminal(run, terminal):
-    run("remember", "[bold red]alarm[/] \x1b[2J\x1b]0;title\x07 \x9b31m \u202etxt.exe :smile:", "-u", "ada", "--key", "[k]")
+    run("remember", "[bold red]alarm[/] \x1b[2J\x1b]0;title\x07 \x9b31m \u202etxt :smile:", "-u", "ada", "--key", "[k]")
     for command in (["list"], ["recall", "alarm"], ["recall", "alarm", "-x"], ["history", "--key", "[k]", "-u", "ada"]):
         shown = terminal(*command).out
         assert "[bold red]alarm[/]" in shown

@@ -243,6 +243,9 @@ def _fault(field: str, error: Mapping[str, Any]) -> Fault:
             return Fault(field="body", message=f"the body is not JSON: {found}")
         case "timezone_aware":
             message = f"{field} is {value} without a time zone: write it with one, such as {zoned(error['input'])}"
+        case "too_long" if isinstance(error["input"], list):
+            most = error["ctx"]["max_length"]
+            message = f"{field} has {len(error['input']):,} items: send at most {most:,} at once"
         case "value_error":
             message = str(error["ctx"]["error"]).replace("the moment", field)
         case _ if use := wanted(error):

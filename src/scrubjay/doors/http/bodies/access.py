@@ -5,8 +5,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from scrubjay.doors.http.bodies.body import Body, Moment, shaped
+from scrubjay.doors.http.bodies.body import Body, Moment, Words, shaped
 from scrubjay.model.access import Right
+from scrubjay.model.query import MOST_KINDS
 
 
 class KeyToMake(Body):
@@ -16,11 +17,13 @@ class KeyToMake(Body):
 
     name: str = Field(description="What to call it.", examples=["ci"])
     rights: list[Right] = Field(
-        default=["read", "write"], description="Any of `read`, `write` and `admin`, which means both and the keys."
+        default=["read", "write"],
+        max_length=MOST_KINDS,
+        description="Any of `read`, `write` and `admin`, which means both and the keys.",
     )
-    users: list[str] = Field(default=[], description="Bind it to these users.")
-    projects: list[str] = Field(default=[], description="Bind it to these projects.")
-    agents: list[str] = Field(default=[], description="Bind it to these agents.")
+    users: Words = Field(default=[], description="Bind it to these users.")
+    projects: Words = Field(default=[], description="Bind it to these projects.")
+    agents: Words = Field(default=[], description="Bind it to these agents.")
     expires_at: Moment | None = Field(default=None, description="When it ends; never, if left out.")
 
 

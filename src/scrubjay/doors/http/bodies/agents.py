@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from scrubjay.doors.http.bodies.body import Body, Data, Place, shaped
+from scrubjay.doors.http.bodies.body import Body, Data, Place, Words, shaped
 from scrubjay.model.agents import ActionOutcome, AgentStatus, CycleStatus, RecordKind
 
 
@@ -111,7 +111,7 @@ class Resulting(At):
     outcome: ActionOutcome = "succeeded"
     output: JsonValue = None
     error: JsonValue = None
-    artifacts: list[str] = Field(default=[], description="Paths of what was made or changed.")
+    artifacts: Words = Field(default=[], description="Paths of what was made or changed.")
 
 
 class Recording(Home):
@@ -121,7 +121,7 @@ class Recording(Home):
 
     kind: RecordKind
     content: str
-    namespaces: list[str] = Field(default=[], description="Where it is to be found, such as `long-term`.")
+    namespaces: Words = Field(default=[], description="Where it is to be found, such as `long-term`.")
     cycle: int | None = Field(default=None, description="The cycle it belongs to; the newest, if left out.")
     data: Data | None = None
     importance: float = Field(default=0.5, description="From 0 to 1.")
@@ -134,7 +134,7 @@ class AgentRecall(Home):
     model_config = shaped({"query": "when to deploy?", "budget": 400, "project": "shop"})
 
     query: str
-    namespaces: list[str] = Field(default=[], description="Only what is recorded under these; all, if left out.")
+    namespaces: Words = Field(default=[], description="Only what is recorded under these; all, if left out.")
     budget: int = Field(default=1_000, description="Tokens that the text may take.")
     limit: int = Field(default=20, description="Memories to choose from.")
     recent: int = Field(default=5, description="Of the most recent results.")
@@ -163,7 +163,7 @@ class Snapping(Home):
     model_config = shaped({"path": "/srv/agents/deployer", "project": "shop"})
 
     path: str = Field(description="A folder on the server.")
-    ignore: list[str] | None = Field(default=None, description="Names or patterns that are left out.")
+    ignore: Words | None = Field(default=None, description="Names or patterns that are left out.")
 
 
 class FilesRestoring(Home):

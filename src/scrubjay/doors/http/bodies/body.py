@@ -24,6 +24,7 @@ from pydantic_core import CoreSchema
 from scrubjay import model
 from scrubjay.errors import InvalidInput
 from scrubjay.model.checks import in_utc, shown, written_out
+from scrubjay.model.query import MOST_KINDS
 
 Moment: TypeAlias = Annotated[
     AwareDatetime,
@@ -50,6 +51,16 @@ MOST_NAMES: Final = 1_000
 
 MOST_AT_ONCE: Final = 10_000
 """Things that one request tells. All are checked before any is stored, and everybody else waits meanwhile."""
+
+
+MOST_LISTED: Final = 1_000
+"""Items of any other list of a request. None is longer in use, and what is done for each must not add up."""
+
+Kinds: TypeAlias = Annotated[list[str], Field(max_length=MOST_KINDS)]
+Values: TypeAlias = Annotated[list[JsonValue], Field(max_length=MOST_LISTED)]
+ToolCalls: TypeAlias = Annotated[list[Data], Field(max_length=MOST_LISTED)]
+Words: TypeAlias = Annotated[list[str], Field(max_length=MOST_LISTED)]
+Ids: TypeAlias = Annotated[list[str], Field(max_length=MOST_AT_ONCE)]
 
 
 def shaped(example: dict[str, Any]) -> ConfigDict:
@@ -175,7 +186,7 @@ class Filtered(Filters, Place):
 class Narrow(Filtered):
     """Which memories may answer."""
 
-    kinds: list[str] = Field(default=[], description="Only these kinds; all, if left out.")
+    kinds: Kinds = Field(default=[], description="Only these kinds; all, if left out.")
 
 
 class Asked(Body):
@@ -250,7 +261,8 @@ def _not_too_many(value: object) -> object:
 
 def one_or_many(kind: type[One]) -> Any:  # noqa: ANN401 -- a type, as `typing` writes it
     """The type of a body that is one thing, or a list of them."""
-    one, many = Annotated[kind, Tag("one")], Annotated[list[kind], _EndingEarly(), Tag("many")]  # type: ignore[valid-type]  # known when it runs
+    several = Annotated[list[kind], Field(max_length=MOST_AT_ONCE)]  # type: ignore[valid-type]  # known when it runs
+    one, many = Annotated[kind, Tag("one")], Annotated[several, _EndingEarly(), Tag("many")]
     return Annotated[one | many, Discriminator(_one_or_many), BeforeValidator(_not_too_many)]
 
 

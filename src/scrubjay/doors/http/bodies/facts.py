@@ -12,6 +12,8 @@ from scrubjay.doors.http.bodies.body import (
     DataFilter,
     Filtered,
     Filters,
+    Ids,
+    Kinds,
     Moment,
     Paged,
     Place,
@@ -48,7 +50,7 @@ class Details(Body):
     source: str | None = Field(default=None, description="Or where else it comes from.")
     author: str | None = Field(default=None, description="Who said or wrote it.")
     reason: str | None = Field(default=None, description="Why it is so, or why it was written down.")
-    derived_from: list[str] = Field(default=[], description="Ids of the memories that this one was made from.")
+    derived_from: Ids = Field(default=[], description="Ids of the memories that this one was made from.")
     valid_from: Moment | None = Field(default=None, description="Since when it holds in the world; now, if left out.")
     valid_to: Moment | None = Field(default=None, description="Until when it holds.")
     expires_at: Moment | None = Field(default=None, description="From when on it is not wanted any more.")
@@ -135,7 +137,7 @@ class OfProject(Elsewhere):
 class OfTypes(Body):
     """Which facts may answer."""
 
-    types: list[str] = Field(default=[], description=f"Only these types; all, if left out. {TYPES}")
+    types: Kinds = Field(default=[], description=f"Only these types; all, if left out. {TYPES}")
 
 
 class FactSearch(Asked, OfTypes, DataFilter, Filtered):
@@ -171,7 +173,7 @@ class Then(Place):
     key: str | None = None
     known_at: Moment | None = Field(default=None, description="What we believed at this moment …")
     valid_at: Moment | None = Field(default=None, description="… to hold at this one.")
-    types: list[str] = Field(default=[], description=f"Only these types; all, if left out. {TYPES}")
+    types: Kinds = Field(default=[], description=f"Only these types; all, if left out. {TYPES}")
 
 
 class Importance(Body):

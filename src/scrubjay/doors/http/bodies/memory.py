@@ -1,6 +1,6 @@
 """What the core verbs are told and asked."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
@@ -11,6 +11,7 @@ from scrubjay.doors.http.bodies.body import (
     Data,
     DataFilter,
     Forgetting,
+    Ids,
     Moment,
     Narrow,
     Paged,
@@ -21,7 +22,8 @@ from scrubjay.doors.http.bodies.body import (
     shaped,
 )
 from scrubjay.model.context import Form, Section
-from scrubjay.model.work import Fading, Policy
+from scrubjay.model.query import MOST_KINDS
+from scrubjay.model.work import Fading, Policy, Step
 
 
 class Telling(Place):
@@ -45,7 +47,7 @@ class Telling(Place):
     source: str | None = Field(default=None, description="Where it comes from: a task, a file, a URL.")
     author: str | None = Field(default=None, description="Who said or wrote it.")
     reason: str | None = Field(default=None, description="Why it is so, or why it was written down.")
-    derived_from: list[str] = Field(default=[], description="Ids of the memories that this one was made from.")
+    derived_from: Ids = Field(default=[], description="Ids of the memories that this one was made from.")
     valid_from: Moment | None = Field(default=None, description="Since when it holds in the world; now, if left out.")
     valid_to: Moment | None = Field(default=None, description="Until when it holds.")
     expires_at: Moment | None = Field(default=None, description="From when on it is not wanted any more.")
@@ -86,7 +88,9 @@ class Shape(Place):
     model_config = shaped({"agent": "reviewer", "budget": 400, "sections": ["facts", "tasks"], "as": "xml"})
 
     budget: int | None = Field(default=None, description="Tokens that the text may take: 1,000 unless kept otherwise.")
-    sections: list[Section] | None = Field(default=None, description="The memories it is made of; all, if left out.")
+    sections: Annotated[list[Section], Field(max_length=MOST_KINDS)] | None = Field(
+        default=None, description="The memories it is made of; all, if left out."
+    )
     as_: Form | None = Field(default=None, alias="as", description="How it is written; Markdown, if left out.")
 
 
@@ -139,7 +143,7 @@ class ForgetMany(Forgetting):
 
     model_config = shaped({"key": "pref:indent", "user": "u-42", "reason": "asked to"})
 
-    id: list[str] | None = Field(default=None, description="The ids of several memories.")
+    id: Ids | None = Field(default=None, description="The ids of several memories.")
     key: str | None = Field(default=None, description="The key of one.")
     everything: bool = Field(default=False, description="All that lies in the place.")
 
@@ -176,7 +180,7 @@ class Consolidation(Place):
 
     model_config = shaped({"steps": ["drain", "distill"], "user": "u-42", "dry_run": True})
 
-    steps: list[Literal["drain", "distill", "learn", "index", "expire", "decay", "archive", "prune"]] | None = Field(
+    steps: Annotated[list[Step], Field(max_length=MOST_KINDS)] | None = Field(
         default=None, description="Only these steps; all, if left out."
     )
     dry_run: bool = Field(default=False, description="Change nothing, and say what would be done.")

@@ -4,8 +4,9 @@ from typing import Any
 
 from pydantic import Field, JsonValue
 
-from scrubjay.doors.http.bodies.body import Body, Moment, Place, one_or_many, shaped
+from scrubjay.doors.http.bodies.body import Body, Moment, Place, Values, Words, one_or_many, shaped
 from scrubjay.model.patterns import PatternType
+from scrubjay.model.query import MOST_KINDS
 from scrubjay.model.similar import ReuseOutcome, SimilarMode
 from scrubjay.model.tasks import MemoryType
 
@@ -34,11 +35,11 @@ class Execution(Place):
     task_description: str | None = Field(default=None, description="What was to be done.")
     task_type: str | None = Field(default=None, description="Such as `deploy` or `bugfix`.")
     goal: str | None = None
-    error_patterns: list[JsonValue] | dict[str, JsonValue] | str = Field(
+    error_patterns: Values | dict[str, JsonValue] | str = Field(
         default=[], description="Errors that were met: texts, or objects; one by itself will do."
     )
-    tools: list[str] = Field(default=[], description="Tools that were used, in their order.")
-    files: list[str] = Field(default=[], description="Files that were touched.")
+    tools: Words = Field(default=[], description="Tools that were used, in their order.")
+    files: Words = Field(default=[], description="Files that were touched.")
     model: str | None = Field(default=None, description="The language model that did it.")
     duration: float | None = Field(default=None, description="Seconds.")
     tokens: int | None = None
@@ -84,7 +85,9 @@ class SimilarSearch(Place):
     )
     success_only: bool = Field(default=False, description="Only what succeeded.")
     mode: SimilarMode = "hybrid"
-    memory_types: list[MemoryType] = Field(default=[], description="Only these; all, if left out.")
+    memory_types: list[MemoryType] = Field(
+        default=[], max_length=MOST_KINDS, description="Only these; all, if left out."
+    )
 
 
 class RunSoFar(Place):
@@ -93,7 +96,7 @@ class RunSoFar(Place):
     top_k: int = Field(default=3, description="Similar tasks, at most.")
     budget: int = Field(default=1_000, description="Tokens that the text may take.")
     task_type: str | None = None
-    tools: list[str] = Field(default=[], description="Tools that the run has used so far.")
+    tools: Words = Field(default=[], description="Tools that the run has used so far.")
     model: str | None = None
 
 
@@ -104,7 +107,7 @@ class TaskContextRequest(RunSoFar):
 
     description: str | None = None
     task_id: str | None = None
-    error_patterns: list[JsonValue] = Field(default=[], description="Errors that the run has met so far.")
+    error_patterns: Values = Field(default=[], description="Errors that the run has met so far.")
 
 
 class Report(Place):
@@ -180,8 +183,8 @@ class Forecast(Place):
     model_config = shaped({"description": "deploy the shop", "tools": ["migrate"], "project": "shop"})
 
     description: str
-    tools: list[str] = Field(default=[], description="Tools that the run has used so far.")
-    errors: list[str] = Field(default=[], description="Errors that it has met so far.")
+    tools: Words = Field(default=[], description="Tools that the run has used so far.")
+    errors: Words = Field(default=[], description="Errors that it has met so far.")
     model: str | None = None
     across_projects: bool = Field(default=False, description="Also from executions of other projects.")
 

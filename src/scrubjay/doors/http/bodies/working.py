@@ -1,21 +1,26 @@
 """What working memory and episodes are told and asked."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
 from scrubjay import model
 from scrubjay.doors.http.bodies.body import (
+    MOST_AT_ONCE,
+    MOST_LISTED,
     Asked,
     Body,
     Data,
     DataFilter,
+    Ids,
     Moment,
     Narrow,
     Paged,
     Place,
     Seconds,
+    ToolCalls,
     Within,
+    Words,
     one_or_many,
     shaped,
 )
@@ -40,7 +45,7 @@ class Said(Body):
     role: str | None = Field(default=None, description="Such as user, assistant, system or tool.")
     content: str | None = None
     name: str | None = None
-    tool_calls: list[Data] | None = None
+    tool_calls: ToolCalls | None = None
     tool_call_id: str | None = None
     at: Moment | None = None
 
@@ -52,7 +57,7 @@ class Saying(InSession):
         {"session": "s-1", "user": "u-42", "messages": [{"role": "user", "content": "Deploy the shop, please"}]}
     )
 
-    messages: str | Said | list[str | Said]
+    messages: str | Said | Annotated[list[str | Said], Field(max_length=MOST_AT_ONCE)]
     role: str = Field(default="user", description="Who said it, where a message does not say so.")
     name: str | None = None
     ttl: Seconds | None = Field(default=None, description="Seconds that the session lives from now on.")
@@ -130,16 +135,18 @@ class EpisodeTelling(Place):
     at: Moment | None = Field(default=None, description="When it happened; now, if left out.")
     role: str | None = Field(default=None, description="Of a message: who spoke; user, if left out.")
     author: str | None = None
-    tool_calls: list[Data] | None = None
+    tool_calls: ToolCalls | None = None
     tool_call_id: str | None = None
-    parties: list[str] | None = Field(default=None, description="Of a negotiation: who negotiates.")
-    turns: list[Turn] | None = Field(default=None, description="Of a negotiation: who said what.")
+    parties: Words | None = Field(default=None, description="Of a negotiation: who negotiates.")
+    turns: list[Turn] | None = Field(
+        default=None, max_length=MOST_LISTED, description="Of a negotiation: who said what."
+    )
     outcome: str | None = Field(default=None, description="Of a negotiation, a plan or a result: how it ended.")
     data: Data | None = None
     importance: float = Field(default=0.5, description="From 0 to 1.")
     trust: str | None = Field(default=None, description=f"One of {', '.join(model.Trust)}.")
     source: str | None = None
-    derived_from: list[str] = Field(default=[])
+    derived_from: Ids = Field(default=[])
     expires_at: Moment | None = None
 
 

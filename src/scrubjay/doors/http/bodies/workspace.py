@@ -6,13 +6,16 @@ from pydantic import Field, JsonValue
 
 from scrubjay import model
 from scrubjay.doors.http.bodies.body import (
+    MOST_LISTED,
     Body,
     Data,
     DataFilter,
+    Ids,
     Moment,
     Narrow,
     Place,
     Seconds,
+    Words,
     shaped,
 )
 from scrubjay.model.workspace import CompletionStatus
@@ -66,7 +69,7 @@ class CompletedJob(Place):
     model: str | None = None
     mode: str | None = Field(default=None, description="How it was done, such as `single` or `duel`.")
     status: CompletionStatus = "succeeded"
-    files: list[File] = Field(default=[])
+    files: list[File] = Field(default=[], max_length=MOST_LISTED)
     artifact: str | None = Field(default=None, description="The path of a file or folder that it left behind.")
     zip: str | None = Field(default=None, description="The path of an archive that it left behind.")
     summary: str | None = None
@@ -109,7 +112,7 @@ class Citing(Place):
     )
 
     content: str
-    cites: list[str] = Field(description="Paths, `path:10-20` or `path#symbol`, in a repository on the server.")
+    cites: Words = Field(description="Paths, `path:10-20` or `path#symbol`, in a repository on the server.")
     repo_path: str | None = Field(default=None, description="The repository; left out, the one that the place holds.")
     id: str | None = None
     kind: str = model.DEFAULT_KIND
@@ -120,7 +123,7 @@ class Citing(Place):
     source: str | None = None
     author: str | None = None
     reason: str | None = None
-    derived_from: list[str] = Field(default=[])
+    derived_from: Ids = Field(default=[])
     valid_from: Moment | None = None
     valid_to: Moment | None = None
     expires_at: Moment | None = None
