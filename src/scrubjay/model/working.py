@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, Self, TypeAlias, get_args, overload
@@ -77,8 +77,7 @@ class Message:
     @property
     def text(self) -> str:
         """What was said and called, as text: what a budget counts, and what a memory of it says."""
-        calls = [f"calls {_text(call)}" for call in self.tool_calls]
-        return "\n".join([*([self.content] if self.content.strip() else []), *calls]) or "(no output)"
+        return words_of(self.content, self.tool_calls)
 
     @property
     def data(self) -> dict[str, Json]:
@@ -383,6 +382,12 @@ def scope_from_text(tenant: str, text: str | bytes) -> Scope:
     """The scope that was written so."""
     names: Mapping[str, str | None] = dict(zip(SCOPE_NAMES[1:], json.loads(text), strict=True))
     return Scope(tenant=tenant, **names)
+
+
+def words_of(content: str, tool_calls: Iterable[Mapping[str, Json]]) -> str:
+    """What a message says, and calls, as one text."""
+    calls = [f"calls {_text(call)}" for call in tool_calls]
+    return "\n".join([*([content] if content.strip() else []), *calls]) or "(no output)"
 
 
 def _text(value: object) -> str:

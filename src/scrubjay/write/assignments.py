@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-_SEPARATOR: Final = r"""["'`\])\\]{0,3}(?P<gap>[ \t]{0,8})(?P<sign>:=|=>|={1,2}|:)[ \t]{0,8}[“‘]?"""
+_SEPARATOR: Final = r"""["'`\])\\]{0,16}(?P<gap>[ \t]{0,8})(?P<sign>:=|=>|={1,2}|:)[ \t]{0,8}[“‘]?"""
 
 # Each begins with a plain set of letters, so that the search leaps from one candidate to the next.
 _PASSWORD_NAME: Final = re.compile(
@@ -33,7 +33,7 @@ _SIZE: Final = 256
 """How much of a value is judged. Longer ones are taken to their end."""
 
 _QUOTED: Final = re.compile(
-    rf"""[rbuf]{{0,2}}(?P<quote>\\?["'`])(?P<value>(?:(?!(?P=quote))[^\n]){{1,{_SIZE}}})""", re.IGNORECASE
+    rf"""[rbuf]{{0,2}}(?P<quote>\\{{0,16}}["'`])(?P<value>(?:(?!(?P=quote))[^\n]){{1,{_SIZE}}})""", re.IGNORECASE
 )
 _BARE: Final = re.compile(rf"""(?P<value>(?:(?!&[a-z_]+=)[^\s"'`<>(){{}}\[\],;\\“”‘’]){{4,{_SIZE}}})""", re.IGNORECASE)
 _REST: Final = re.compile(r"""[^\s"'`<>(){}\[\],;\\&]*""")

@@ -10,8 +10,9 @@ from uuid import UUID
 from scrubjay.errors import InvalidInput
 from scrubjay.model import DEFAULT_KIND, PLACE_NAMES, Json, Memory, Scope, Trust, Where, id_of, new_id
 from scrubjay.model.checks import check_fraction, check_several, in_utc, shown
-from scrubjay.model.memory import as_told
+from scrubjay.model.memory import MESSAGE_KIND, as_told
 from scrubjay.model.remedies import instead
+from scrubjay.model.working import words_of
 from scrubjay.ports import Redactor
 from scrubjay.write.redact import redacted
 
@@ -115,6 +116,9 @@ def prepare(
         clean, found = redacted(redactor, {name: told[name] for name in _TEXTS if told.get(name)})
         told |= clean
         data = told["data"]
+        if found and told.get("kind") == MESSAGE_KIND and isinstance(calls := data.get("tool_calls"), list):
+            # The words of a message are made of its calls. Made again of the clean ones, they hold no secret either.
+            told["content"] = words_of(str(data.get("content", "")), calls)
     return Memory(
         id=id_of(told["id"], scope.tenant) if "id" in told else new or new_id(),
         kind=told.get("kind", DEFAULT_KIND),

@@ -1,11 +1,13 @@
 """Take the secrets out of what is about to be written, and say which kinds there were."""
 
+import json
 import re
 from bisect import bisect_right
 from collections.abc import Collection, Mapping
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
+from scrubjay.errors import InvalidInput
 from scrubjay.model import Json
 from scrubjay.model.checks import check_content, check_depth
 from scrubjay.ports import Redactor
@@ -66,7 +68,8 @@ def redacted(redactor: Redactor, fields: Mapping[str, Any]) -> tuple[dict[str, A
     """Return the fields of a memory without secrets, and the kinds that were taken out, sorted.
 
     Every text is cleaned, and every text inside lists and dicts, with the names in them. A value in a dict whose name
-    says that it is a credential goes whole. Anything else, such as a number or an id, comes back as it is.
+    says that it is a credential goes whole. A text that is JSON, such as the arguments of a tool call, is cleaned as
+    what it holds, to any depth. Anything else, such as a number or an id, comes back as it is.
     """
     for name, value in fields.items():
         if not isinstance(value, str):
@@ -87,7 +90,7 @@ def reason_of(reason: str | None, redactor: Redactor | None) -> str | None:
 def _clean(redactor: Redactor, value: Any, kinds: set[str]) -> Any:  # noqa: ANN401 -- a field may be anything
     match value:
         case str():
-            text, found = redactor.redact(value)
+            text, found = redactor.redact(_clean_json(redactor, value, kinds))
             kinds.update(found)
             return text
         case dict():
@@ -98,6 +101,24 @@ def _clean(redactor: Redactor, value: Any, kinds: set[str]) -> Any:  # noqa: ANN
             return tuple(_clean(redactor, inner, kinds) for inner in value)
         case _:
             return value
+
+
+def _clean_json(redactor: Redactor, text: str, kinds: set[str]) -> str:
+    """A text that is a JSON object or list, written anew without its secrets. Any other text, as it is.
+
+    The rules read a text as it stands, and in JSON inside JSON every quote and line break hides behind backslashes.
+    """
+    if not (text.lstrip()[:1] in ("{", "[") and text.rstrip()[-1:] in ("}", "]")):
+        return text
+    try:
+        value = json.loads(text)
+        check_depth("JSON", value)
+    except (ValueError, RecursionError, InvalidInput):
+        return text
+    found: set[str] = set()
+    clean = _clean(redactor, value, found)
+    kinds |= found
+    return json.dumps(clean, ensure_ascii=False) if found else text
 
 
 def _clean_dict(redactor: Redactor, value: dict[str, Json], kinds: set[str]) -> dict[str, Json]:

@@ -83,11 +83,11 @@ _KEY_END: Final = re.compile(r"-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: B
 _KEY_HEADER: Final = r"[A-Z][A-Za-z-]{2,20}:(?=[ \t])"
 _KEY_LINES: Final = re.compile(
     # What precedes the body, such as `Proc-Type: 4,ENCRYPTED`. Each word can be read in one way only.
-    rf"(?:\s++|\\[nr]|{_KEY_HEADER}(?:[ \t]+(?!{_KEY_HEADER})[^\s\\]++)*)*"
+    rf"(?:\s++|\\{{1,16}}[nr]|{_KEY_HEADER}(?:[ \t]+(?!{_KEY_HEADER})[^\s\\]++)*)*"
     r"[A-Za-z0-9+/]{16,}={0,2}(?![A-Za-z0-9+/=])"
-    r"(?:(?:\s|\\[nr])+[A-Za-z0-9+/]{16,}={0,2}(?![A-Za-z0-9+/=]))*"
-    r"(?:(?:\s|\\[nr])+(?:[A-Za-z0-9+/]*={1,2}|=[A-Za-z0-9+/]{4})(?![A-Za-z0-9+/=]))*"  # the last line, a checksum
-    r"(?:(?:\s|\\[nr])+[A-Za-z0-9+/]{1,15}(?=\s*\Z))?"
+    r"(?:(?:\s|\\{1,16}[nr])+[A-Za-z0-9+/]{16,}={0,2}(?![A-Za-z0-9+/=]))*"
+    r"(?:(?:\s|\\{1,16}[nr])+(?:[A-Za-z0-9+/]*={1,2}|=[A-Za-z0-9+/]{4})(?![A-Za-z0-9+/=]))*"  # the last
+    r"(?:(?:\s|\\{1,16}[nr])+[A-Za-z0-9+/]{1,15}(?=\s*\Z))?"
 )
 
 
