@@ -9,6 +9,7 @@ from uuid import UUID
 from scrubjay.errors import InvalidInput
 from scrubjay.model.answers import Hit
 from scrubjay.model.checks import Json, check_moment, check_name, check_storable, in_utc, shown
+from scrubjay.model.layout import indented
 from scrubjay.model.memory import Memory, Trust
 from scrubjay.model.scope import Scope
 from scrubjay.model.working import Message
@@ -40,7 +41,7 @@ class Turn:
         check_moment("at", self.at)
 
     def __str__(self) -> str:
-        return f"{self.by}: {self.said}"
+        return indented(f"{self.by}: {self.said}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +161,7 @@ class Episode:
         return negotiation_of(self.data)
 
     def __str__(self) -> str:
-        return f"{self.author or self.role or self.kind}: {self.content}"
+        return indented(f"{self.author or self.role or self.kind}: {self.content}")
 
     def __repr__(self) -> str:
         place = f" {self.position}" if self.position is not None else ""

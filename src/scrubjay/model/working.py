@@ -10,6 +10,7 @@ from uuid import UUID, uuid5
 
 from scrubjay.errors import Conflict, InvalidInput
 from scrubjay.model.checks import Json, check_data, check_moment, check_name, check_storable, check_whole, shown
+from scrubjay.model.layout import indented
 from scrubjay.model.memory import MESSAGE_KIND, Memory, Trust
 from scrubjay.model.scope import SCOPE_NAMES, Scope
 
@@ -105,7 +106,7 @@ class Message:
         return _TRUST.get(self.role, Trust.TOLD)
 
     def __str__(self) -> str:
-        return f"{self.name or self.role}: {self.text}"
+        return indented(f"{self.name or self.role}: {self.text}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 from scrubjay.model import Memory, Trust
 from scrubjay.model.citations import CODE_KIND, citations_of, listed
 from scrubjay.model.context import Form
+from scrubjay.model.layout import indented
 from scrubjay.model.tasks import TASK_KIND
 from scrubjay.read.headings import RECENT
 
@@ -64,8 +65,7 @@ class Markdown:
         said = ", ".join(filter(None, (_day(memory), _speaker(memory), _source(memory), _task(memory), _where(memory))))
         # Code begins on a line of its own, below its place: so its lines stand as they do in the file.
         between = ":\n" if memory.kind == CODE_KIND else ": "
-        lines = f"{said}{between if said else ''}{_bare(memory, content)}".splitlines()
-        return "\n".join([f"- {lines[0]}", *(f"  {line}".rstrip() for line in lines[1:])])
+        return indented(f"- {said}{between if said else ''}{_bare(memory, content)}", by="  ")
 
     def opening(self, heading: str) -> str:
         """A heading, with the empty line before it."""

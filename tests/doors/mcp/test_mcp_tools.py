@@ -320,7 +320,7 @@ async def test_long_code_is_shown_in_whole_lines(tmp_path):
         assert text.startswith(f"app.py:1-41 go (lines {hit['shown']} of it)\n    ")
         recalled, _ = await call(client, "recall", query="wrap a parcel with a stamp", kinds=["code"])
         assert recalled.startswith("1. [code app.py#go, observed] (id ")
-        assert recalled.split("\n")[1] == lines[0]
+        assert recalled.split("\n")[1] == f"    {lines[0]}"
 
 
 async def test_a_call_may_say_here_for_the_repository_that_the_server_stands_in(tmp_path, monkeypatch):

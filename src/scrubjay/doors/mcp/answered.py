@@ -10,6 +10,7 @@ from pydantic import BaseModel, JsonValue
 from scrubjay import model
 from scrubjay.doors.mcp.fitting import CUT, Room
 from scrubjay.model.citations import CODE_KIND
+from scrubjay.model.layout import block, indented
 from scrubjay.model.portable import to_json
 
 MEMORY_AT: Final = "scrubjay://memory/"
@@ -113,7 +114,7 @@ class Memory(BaseModel):
         return f"[{self.kind}{named}{doubt}]"
 
     def __str__(self) -> str:
-        return f"{self.heading} {self.content}"
+        return f"{self.heading} {indented(self.content)}"
 
 
 class Remembered(Answer):
@@ -155,10 +156,14 @@ class Hit(BaseModel):
         trimmed = self.model_copy(update={"memory": self.memory.trimmed(most, room)})
         if room.fits(trimmed.whole, most):
             return trimmed
-        left = most - room.cost(trimmed.written(CUT)) - _MARK
         # Of a memory that is shown in part, the part is the passage.
-        memory = trimmed.memory.shortened(left, room, self.passage)
-        return trimmed.model_copy(update={"memory": memory, "passage": None})
+        return room.shrunk(
+            lambda left: trimmed.model_copy(
+                update={"memory": trimmed.memory.shortened(left, room, self.passage), "passage": None}
+            ),
+            most - room.cost(trimmed.written(CUT)) - _MARK,
+            most,
+        )
 
     def __str__(self) -> str:
         # Of a long piece of code, the lines that were found.
@@ -168,12 +173,12 @@ class Hit(BaseModel):
     def written(self, said: str) -> str:
         """It with this as its content."""
         memory = self.memory
-        warning = f"\n   CAREFUL: {self.warning}" if self.warning else ""
+        warning = f"\n   CAREFUL: {indented(self.warning)}" if self.warning else ""
         part = f"{memory.part}; " if memory.part else ""
         about = f"(id {memory.id}, since {memory.valid_from:%Y-%m-%d}; {part}{self.why}){warning}"
         # Code begins on a line of its own, as it stands in the file.
         is_code = memory.kind == CODE_KIND
-        return f"{memory.heading} {about}\n{said}" if is_code else f"{memory.heading} {said} {about}"
+        return f"{memory.heading} {about}\n{block(said)}" if is_code else f"{memory.heading} {indented(said)} {about}"
 
 
 class Hits(Answer):
@@ -283,7 +288,8 @@ class Version(Memory):
         trimmed = self.trimmed(most, room)
         if room.fits(trimmed.whole, most):
             return trimmed
-        return trimmed.shortened(most - room.cost(trimmed.written(CUT)) - _MARK, room)
+        left = most - room.cost(trimmed.written(CUT)) - _MARK
+        return room.shrunk(lambda left: trimmed.shortened(left, room), left, most)
 
     def __str__(self) -> str:
         return self.written(self.content)
@@ -291,9 +297,9 @@ class Version(Memory):
     def written(self, said: str) -> str:
         """It with this as its content."""
         until = self.valid_to or self.superseded_at
-        because = f" ({self.closed_because})" if self.closed_because else ""
+        because = f" ({indented(self.closed_because)})" if self.closed_because else ""
         stretch = f"{self.valid_from:%Y-%m-%d} – {f'{until:%Y-%m-%d}' if until else 'now'}{because}"
-        return f"{stretch}: {self.heading} {said}{f' ({self.part})' if self.part else ''}"
+        return f"{stretch}: {self.heading} {indented(said)}{f' ({self.part})' if self.part else ''}"
 
 
 class Versions(Answer):

@@ -9,6 +9,7 @@ from scrubjay.doors.mcp.answered import MEMORY_AT, Answer, no_room_for, with_dou
 from scrubjay.doors.mcp.fitting import Room
 from scrubjay.model.citations import CODE_KIND, citations_of
 from scrubjay.model.code import CodeHit, CodeHits
+from scrubjay.model.layout import block, indented
 from scrubjay.model.similar import SimilarTask, TaskContext
 from scrubjay.model.workspace_answers import StoredCompletion
 
@@ -138,7 +139,11 @@ class Code(BaseModel):
         if room.fits(f"\n{self}", most):
             return self
         about = room.cost(f"\n{self.model_copy(update={'text': '', 'shown': f'{self.start}-{self.stop}'})}")
-        text = room.cut(self.text, most - about)
+        return room.shrunk(lambda left: self._beginning(left, room), most - about, most)
+
+    def _beginning(self, most: int, room: Room) -> Self:
+        """The same with as many of its first lines as have so many tokens."""
+        text = room.cut(self.text, most)
         lines = text if self.text[len(text) :].startswith("\n") else text.rpartition("\n")[0]
         first = int(self.shown.partition("-")[0]) if self.shown else self.start
         return self._showing(lines or text, first)
@@ -151,8 +156,8 @@ class Code(BaseModel):
     def __str__(self) -> str:
         symbol = f" {self.symbol}" if self.symbol else ""
         shown = f" (lines {self.shown} of it)" if self.shown else ""
-        warning = f"\nCAREFUL: {self.warning}" if self.warning else ""
-        return f"{self.path}:{self.start}-{self.stop}{symbol}{shown}{warning}\n{self.text}"
+        warning = f"\nCAREFUL: {indented(self.warning)}" if self.warning else ""
+        return f"{self.path}:{self.start}-{self.stop}{symbol}{shown}{warning}\n{block(self.text)}"
 
 
 class CodeFound(Answer):

@@ -34,6 +34,12 @@ _WORD: Final = 100
 """Characters of a word at most. What goes on for longer, as Chinese does, is cut anywhere."""
 
 
+_TRIES: Final = 6
+"""How often a part is made shorter until it fits where it is written."""
+
+T = TypeVar("T")
+
+
 class Entry(Protocol):
     """One of several things that an answer holds."""
 
@@ -98,6 +104,20 @@ class Room:
         """The same, with a mark where it was cut."""
         kept = self.cut(text, most)
         return text if len(kept) == len(text) else f"{kept} {CUT}"
+
+    def shrunk(self, made: Callable[[int], T], left: int, most: int) -> T:
+        """What `made` makes of the most tokens of a content, up to `left`, that is written in at most `most` tokens.
+
+        Its lines are indented where they are written, which takes tokens that nobody knows before.
+        """
+        found = made(left)
+        for _ in range(_TRIES):
+            cost = self.cost(f"\n{found}")
+            if cost <= most or left <= 0:
+                break
+            left = left * most // cost - 1
+            found = made(left)
+        return found
 
     def first(self, texts: Sequence[str], most: int) -> list[str]:
         """As many of the texts, from the first on, as have at most so many tokens."""

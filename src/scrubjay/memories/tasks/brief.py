@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 from uuid import UUID
 
+from scrubjay.model.layout import indented
 from scrubjay.model.patterns import PatternMatch, Prediction, Recommendation
 from scrubjay.model.similar import SimilarTask
 from scrubjay.ports import Tokens
@@ -104,8 +105,7 @@ def _page(entries: Sequence[_Entry]) -> str:
 
 def _listed(text: str) -> str:
     """One entry of a list. Every line is indented, so that no text of a task can pose as a heading."""
-    first, *rest = text.strip().splitlines() or [""]
-    return "\n".join([f"- {first}", *(f"  {line}".rstrip() for line in rest)])
+    return indented(f"- {text.strip()}", by="  ")
 
 
 def _chances(prediction: Prediction) -> str:
