@@ -133,7 +133,7 @@ def mcp_page() -> str:
         "Every tool also takes a place: `user`, `project`, `agent`, `session` and `workflow`. What is left out is as",
         "the server was started, and `*` leaves a name open. Over standard input and output, `.` as the project is the",
         "repository that the server was started in. A tool answers in words, and as structured content with a schema.",
-        "In the words, all lines of a memory but the first are indented by four spaces: none can pose as another memory.",
+        "In the words, all lines of a memory but the first are indented by four spaces: none poses as another memory.",
         "What goes wrong is an answer too, marked as an error: the field, the value and the remedy.",
         "",
         "## Tools",
