@@ -193,6 +193,9 @@ class Life(Turns):
 
     async def _reindex(self):
         options = self.chance.choice([{"words": True}, {}, {"rebuild": True}])
+        if self.embedder.down and self.place.encrypt == "all":
+            # Of what is encrypted there may be no vectors to make again, and then nobody asks the model.
+            options = {"words": True}
         await self._taken(self.steps.made("default", "reindex", **options))
 
     async def _reopen(self):
