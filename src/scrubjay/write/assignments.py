@@ -190,6 +190,7 @@ def _keeps_secrets(name: str, *, owner: str) -> bool:
 
 _COMMANDS: Final = (
     re.compile(r"--[a-z-]{0,20}pass(?:word|wd|phrase)?[ \t]+['\"]?(?P<value>[^\s'\"-][^\s'\"]{3,128})", re.IGNORECASE),
+    re.compile(r"\bmysql(?:dump|admin|import)?\b[^\n]{0,200}?[ \t]['\"]?-p(?P<value>[^\s'\"-][^\s'\"]{3,128})"),
     re.compile(r"\bsshpass[ \t]+-p[ \t]*['\"]?(?P<value>[^\s'\"]{4,128})"),
     re.compile(r"\bcurl\b[^\n]{0,200}?[ \t](?:-u|--user)[ \t]*['\"]?[^\s:'\"]{1,64}:(?P<value>[^\s'\"]{3,128})"),
     re.compile(

@@ -117,8 +117,8 @@ def prepare(
         told |= clean
         data = told["data"]
         if found and told.get("kind") == MESSAGE_KIND and isinstance(calls := data.get("tool_calls"), list):
-            # The words of a message are made of its calls. Made again of the clean ones, they hold no secret either.
-            told["content"] = words_of(str(data.get("content", "")), calls)
+            # The words of a message are made of its calls: they are made again of the clean ones.
+            told["content"] = redactor.redact(words_of(str(data.get("content", "")), calls))[0]
     return Memory(
         id=id_of(told["id"], scope.tenant) if "id" in told else new or new_id(),
         kind=told.get("kind", DEFAULT_KIND),

@@ -22,6 +22,7 @@ from scrubjay.write.assignments import (
     looks_random,
     spoken_passwords,
 )
+from scrubjay.write.token_prefixes import PREFIXED_TOKENS
 
 Span: TypeAlias = tuple[int, int]
 """Where a secret starts and stops in a text."""
@@ -72,6 +73,16 @@ def _token(prefix: str, body: str) -> Callable[[str], Iterator[Span]]:
 
 def _varied(token: str) -> bool:
     return len(set(token)) >= 10 and any(letter.isdigit() for letter in token)
+
+
+def _varied_or_mixed(token: str) -> bool:
+    """Some services draw from letters alone. Of thirty and more, small and large ones mixed, no word is made."""
+    return _varied(token) or (len(set(token)) >= 12 and not token.islower() and not token.isupper())
+
+
+def _varied_and_unbroken(token: str) -> bool:
+    """Words are joined by signs, so what has none for a while is no name of a file, a table or a function."""
+    return _varied(token) and (looks_random(token) or max(map(len, re.split(r"[^A-Za-z0-9]+", token))) >= TOKEN)
 
 
 def _varied_and_random(token: str) -> bool:
@@ -230,7 +241,12 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("npm-token", ("npm_",), _token("npm_", "[A-Za-z0-9]{30,}")),
     Rule("npm-token", ("_authToken",), _matching(r":_authToken=(?P<secret>[A-Za-z0-9_+/=-]{20,})", accept=_varied)),
     Rule("pypi-token", ("pypi-",), _token("pypi-", rf"Ag{_WORD}{{50,}}")),
-    Rule("hugging-face-token", ("hf_",), _token("hf_", "[A-Za-z0-9]{30,}")),
+    Rule(
+        "hugging-face-token",
+        ("hf_", "api_org_"),
+        _matching(r"(?<![A-Za-z0-9])(?:hf_|api_org_)[A-Za-z0-9]{30,}", accept=_varied_or_mixed),
+    ),
+    *(Rule(one.kind, one.prefixes, _matching(one.pattern, accept=_varied_and_unbroken)) for one in PREFIXED_TOKENS),
     Rule("digitalocean-token", ("_v1_",), _token("do[opr]_v1_", "[a-f0-9]{32,}")),
     Rule("telegram-token", (":AA",), _matching(rf"(?<![A-Za-z0-9])\d{{8,10}}:AA{_WORD}{{32,34}}(?!{_WORD})")),
     Rule(
@@ -273,7 +289,7 @@ RULES: Final[tuple[Rule, ...]] = (
         signs=0,
     ),
     Rule("password", ("pass", "pwd", "pw"), assigned_passwords, needs=":=", signs=0),
-    Rule("password", ("pass", "identified by", "curl"), commanded_passwords, needs="-'<", signs=0),
+    Rule("password", ("pass", "identified by", "curl", "mysql"), commanded_passwords, needs="-'<", signs=0),
     Rule("password", ("password", "passphrase", "passcode"), spoken_passwords, signs=0),
     Rule(
         "credential",
