@@ -5,6 +5,7 @@
 A test that passes when it is run again does not fail the gate: the summary names it, and the text of its first failure
 is kept under `.cache/gate`. More than five failures fail the gate at once, since that many are no chance.
 A test that is named so twice in ten runs is a fault to mend. The summary says which those are.
+A file that cannot be imported fails the gate, and so does an input that a property test has found.
 """
 
 import json
@@ -30,6 +31,14 @@ class Recorder:
 
     tests: int = 0
     failures: dict[str, str] = field(default_factory=dict)
+    is_whole: bool = True
+    """False when a file could not be imported, or the run was ended early."""
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        self.is_whole = self.is_whole and not report.failed
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        self.is_whole = self.is_whole and not (session.shouldfail or session.shouldstop)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.tests += report.when == "setup"
@@ -45,12 +54,17 @@ def main(options: list[str]) -> int:
     failures = recorder.failures
     if status not in {pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED} or (status and not failures):
         return int(status)
+    if not recorder.is_whole:
+        print("\nnot every test was run: see above")
+        return 1
     FOLDER.mkdir(parents=True, exist_ok=True)
     if len(failures) > MOST_FAILURES:
         print(f"\n{len(failures)} tests failed. Up to {MOST_FAILURES} would be run again.")
         passed = []
     else:
-        passed = [test for test in failures if passes_alone(test, options)]
+        # An example that a property test has found may not be drawn a second time.
+        again = [test for test, text in failures.items() if "Falsifying example" not in text]
+        passed = [test for test in again if passes_alone(test, options)]
     for test, text in failures.items():
         file = FOLDER / f"{re.sub(r'[^A-Za-z0-9.-]+', '_', test)[-150:]}.txt"
         file.write_text(f"{test}\n{text}\n", encoding="utf-8")

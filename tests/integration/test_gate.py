@@ -98,5 +98,21 @@ def test_a_file_that_cannot_be_imported_fails_the_gate(gate):
     assert gate(SOUND, BROKEN).returncode == pytest.ExitCode.INTERRUPTED
 
 
+def test_a_file_that_cannot_be_imported_fails_the_gate_beside_a_flake_among_workers(gate):
+    done = gate(FLAKE.format(count=1), BROKEN, options=("-p", "xdist", "-n", "2"))
+    assert done.returncode == 1
+    assert "not every test was run" in done.stdout
+
+
+def test_a_run_that_ended_early_fails_the_gate(gate):
+    assert gate(FLAKE.format(count=1), FAULT, options=("-x",)).returncode == 1
+
+
+def test_what_a_property_test_has_found_is_not_forgiven(gate):
+    done = gate(FLAKE.format(count=1).replace("the first time only", "Falsifying example: it(number=1)"))
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "0 passed, 1 failed")
+    assert "once more" not in done.stdout
+
+
 def test_a_run_without_tests_fails_the_gate(gate):
     assert gate(SOUND, options=("-k", "nothing")).returncode == pytest.ExitCode.NO_TESTS_COLLECTED

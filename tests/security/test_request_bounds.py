@@ -88,6 +88,8 @@ async def test_a_list_that_is_too_long_is_refused_by_name(app, document):
         httpx.AsyncClient(transport=transport, base_url="http://localhost") as client,
     ):
         for method, path, where, place, schema in requests_of(document):
+            if where == "query" and schema["maxItems"] > 1_000:
+                continue  # No URL is as long: the head of a request has a bound of its own.
             too_long = [sound(document, schema["items"])] * (schema["maxItems"] + 1)
             said = f"{schema['maxItems'] + 1:,}"
             sent = {"params": {place[0]: too_long}} if where == "query" else {"json": holding(too_long, place)}

@@ -76,7 +76,7 @@ class Negotiation:
     def text(self) -> str:
         """The transcript: what a search should find it by."""
         heading = f"Negotiation between {', '.join(self.parties)}"
-        ending = [f"Outcome: {self.outcome}"] if self.outcome is not None else []
+        ending = [indented(f"Outcome: {self.outcome}")] if self.outcome is not None else []
         return "\n".join([heading, *map(str, self.turns), *ending])
 
     @property

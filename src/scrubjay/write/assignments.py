@@ -80,9 +80,13 @@ def is_placeholder(value: str) -> bool:
 
 def looks_random(value: str) -> bool:
     """Whether it has letters and digits, and is not mostly made of words."""
-    if not any(letter.isdigit() for letter in value) or not any(letter.isalpha() for letter in value):
-        return False
-    return sum(map(len, _WORDS.findall(value))) <= 0.6 * len(value)
+    has_both = any(letter.isdigit() for letter in value) and any(letter.isalpha() for letter in value)
+    return has_both and not is_mostly_words(value)
+
+
+def is_mostly_words(value: str) -> bool:
+    """Whether more than three letters in five belong to something that may be a word."""
+    return sum(map(len, _WORDS.findall(value))) > 0.6 * len(value)
 
 
 # fmt: off
@@ -127,6 +131,14 @@ def names_a_credential(name: str, value: str) -> bool:
         return owner not in _TOKEN_OWNERS_WITHOUT_SECRETS and len(value) >= 8 and not plain
     is_key = last in ("key", "keys") and owner in _KEY_OWNERS
     return (last in _SECRET_WORDS or is_key) and len(value) >= 8 and not _is_sentence(value)
+
+
+def names_a_credential_in_text(name: str, value: str) -> bool:
+    """The same for a field of JSON in a text, such as a form, a translation or code: its value is judged as well."""
+    if not names_a_credential(name, value):
+        return False
+    last = _NAME_PARTS.findall(name)[-1].lower()
+    return _is_literal_password(value, by_equals=False) if last in _PASSWORD_WORDS else looks_random(value)
 
 
 def _is_sentence(value: str) -> bool:
@@ -190,7 +202,6 @@ def _keeps_secrets(name: str, *, owner: str) -> bool:
 
 _COMMANDS: Final = (
     re.compile(r"--[a-z-]{0,20}pass(?:word|wd|phrase)?[ \t]+['\"]?(?P<value>[^\s'\"-][^\s'\"]{3,128})", re.IGNORECASE),
-    re.compile(r"\bmysql(?:dump|admin|import)?\b[^\n]{0,200}?[ \t]['\"]?-p(?P<value>[^\s'\"-][^\s'\"]{3,128})"),
     re.compile(r"\bsshpass[ \t]+-p[ \t]*['\"]?(?P<value>[^\s'\"]{4,128})"),
     re.compile(r"\bcurl\b[^\n]{0,200}?[ \t](?:-u|--user)[ \t]*['\"]?[^\s:'\"]{1,64}:(?P<value>[^\s'\"]{3,128})"),
     re.compile(
@@ -200,8 +211,17 @@ _COMMANDS: Final = (
 )
 
 
+_MYSQL: Final = re.compile(
+    r"\bmysql(?:dump|admin|import)?\b[^\n|;&]{0,200}?[ \t]['\"]?-p(?P<value>[^\s'\"-][^\s'\"]{3,128})"
+)
+"""Other commands have a `-p`, too, so that what follows has to look like a password."""
+
+
 def commanded_passwords(text: str) -> Iterator[tuple[int, int]]:
     """Find passwords given to a command, an SQL statement, a `.netrc` file or an XML element."""
+    for match in _MYSQL.finditer(text):
+        if _is_bare_password(match["value"]):
+            yield match.span("value")
     for pattern in _COMMANDS:
         for match in pattern.finditer(text):
             if not _is_spoken_of(match["value"]) and " " not in match["value"]:

@@ -14,7 +14,7 @@ from scrubjay.model.memory import MESSAGE_KIND, as_told
 from scrubjay.model.remedies import instead
 from scrubjay.model.working import words_of
 from scrubjay.ports import Redactor
-from scrubjay.write.redact import redacted
+from scrubjay.write.redact import clean_text, redacted
 
 
 class Details(TypedDict, total=False):
@@ -107,18 +107,19 @@ def prepare(
     if isinstance(content, str) and telling.keys() <= _PLAIN:
         # As most are: there is nothing else to look through, to fill in or to check.
         if redactor is not None:
-            content, found = redactor.redact(content)
+            content, found = clean_text(redactor, content)
         place = scope if len(telling) == 1 else _place(scope, telling)
         return as_told(new or new_id(), content, place, now, found)
     told: dict[str, Any] = {name: value for name, value in telling.items() if value is not None or name == "content"}
     data = told["data"] = _data(told["data"]) if "data" in told else {}
     if redactor is not None:
+        is_made = told.get("kind") == MESSAGE_KIND and told["content"] == _words_in(data)
         clean, found = redacted(redactor, {name: told[name] for name in _TEXTS if told.get(name)})
         told |= clean
         data = told["data"]
-        if found and told.get("kind") == MESSAGE_KIND and isinstance(calls := data.get("tool_calls"), list):
+        if found and is_made:
             # The words of a message are made of its calls: they are made again of the clean ones.
-            told["content"] = redactor.redact(words_of(str(data.get("content", "")), calls))[0]
+            told["content"] = clean_text(redactor, str(_words_in(data)))[0]
     return Memory(
         id=id_of(told["id"], scope.tenant) if "id" in told else new or new_id(),
         kind=told.get("kind", DEFAULT_KIND),
@@ -139,6 +140,17 @@ def prepare(
         valid_to=in_utc("valid_to", told.get("valid_to")),
         expires_at=in_utc("expires_at", told.get("expires_at")),
     )
+
+
+def _words_in(data: Mapping[str, Any]) -> str | None:
+    """The words of a message that are made of these calls and what was said beside them; None where there are none."""
+    calls, said = data.get("tool_calls"), data.get("content", "")
+    if not calls or not isinstance(calls, list | tuple) or not isinstance(said, str):
+        return None
+    try:
+        return words_of(said, calls)
+    except (TypeError, ValueError):
+        return None  # They are no JSON, and are refused where that is checked.
 
 
 def check_changes(given: Mapping[str, Any]) -> None:

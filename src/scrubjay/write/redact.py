@@ -3,15 +3,14 @@
 import json
 import re
 from bisect import bisect_right
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from operator import itemgetter
 from typing import Any, Final, TypeAlias
 
-from scrubjay.errors import InvalidInput
 from scrubjay.model import Json
 from scrubjay.model.checks import check_content, check_depth
 from scrubjay.ports import Redactor
-from scrubjay.write.assignments import names_a_credential
+from scrubjay.write.assignments import names_a_credential, names_a_credential_in_text
 from scrubjay.write.secrets import RULES, TOKEN_SIGNS, Span
 
 _PLACEHOLDER: Final = re.compile(r"\[redacted:[a-z0-9-]+\]")
@@ -20,6 +19,9 @@ _SHORTEST: Final = 7
 """No text shorter than this holds both a secret and what gives it away."""
 
 _MARKS: Final = "-_./=:<'\""
+
+_JSON_BRACKETS: Final = {("{", "}"), ("[", "]")}
+_JSON_STRING: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"')
 
 Triggers: TypeAlias = tuple[tuple[str, list[int]], ...]
 Gate: TypeAlias = tuple[str, Triggers, Triggers]
@@ -64,12 +66,24 @@ class SecretRedactor:
         return text, tuple(sorted(kinds)) if kinds else ()
 
 
+def clean_text(redactor: Redactor, text: str) -> tuple[str, tuple[str, ...]]:
+    """The text without secrets, and the kinds that were taken out, sorted. JSON is read as what it holds, to any depth.
+
+    The rules read a text as it stands, and in JSON inside JSON every quote and line break hides behind backslashes.
+    """
+    opening, closing = text.lstrip()[:1], text.rstrip()[-1:]
+    if (opening, closing) not in _JSON_BRACKETS:
+        return redactor.redact(text)
+    inner, kinds = _clean_json(redactor, text)
+    clean, more = redactor.redact(inner)
+    return clean, tuple(sorted({*kinds, *more}))
+
+
 def redacted(redactor: Redactor, fields: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Return the fields of a memory without secrets, and the kinds that were taken out, sorted.
 
     Every text is cleaned, and every text inside lists and dicts, with the names in them. A value in a dict whose name
-    says that it is a credential goes whole. A text that is JSON, such as the arguments of a tool call, is cleaned as
-    what it holds, to any depth. Anything else, such as a number or an id, comes back as it is.
+    says that it is a credential goes whole. Anything else, such as a number or an id, comes back as it is.
     """
     for name, value in fields.items():
         if not isinstance(value, str):
@@ -84,13 +98,13 @@ def reason_of(reason: str | None, redactor: Redactor | None) -> str | None:
     if reason is None:
         return None
     check_content(reason, "reason")
-    return redactor.redact(reason)[0] if redactor is not None else reason
+    return clean_text(redactor, reason)[0] if redactor is not None else reason
 
 
 def _clean(redactor: Redactor, value: Any, kinds: set[str]) -> Any:  # noqa: ANN401 -- a field may be anything
     match value:
         case str():
-            text, found = redactor.redact(_clean_json(redactor, value, kinds))
+            text, found = clean_text(redactor, value)
             kinds.update(found)
             return text
         case dict():
@@ -101,24 +115,6 @@ def _clean(redactor: Redactor, value: Any, kinds: set[str]) -> Any:  # noqa: ANN
             return tuple(_clean(redactor, inner, kinds) for inner in value)
         case _:
             return value
-
-
-def _clean_json(redactor: Redactor, text: str, kinds: set[str]) -> str:
-    """A text that is a JSON object or list, written anew without its secrets. Any other text, as it is.
-
-    The rules read a text as it stands, and in JSON inside JSON every quote and line break hides behind backslashes.
-    """
-    if not (text.lstrip()[:1] in ("{", "[") and text.rstrip()[-1:] in ("}", "]")):
-        return text
-    try:
-        value = json.loads(text)
-        check_depth("JSON", value)
-    except (ValueError, RecursionError, InvalidInput):
-        return text
-    found: set[str] = set()
-    clean = _clean(redactor, value, found)
-    kinds |= found
-    return json.dumps(clean, ensure_ascii=False) if found else text
 
 
 def _clean_dict(redactor: Redactor, value: dict[str, Json], kinds: set[str]) -> dict[str, Json]:
@@ -139,6 +135,54 @@ def _clean_named(redactor: Redactor, name: str, value: Json, kinds: set[str]) ->
         kinds.add("credential")
         return "[redacted:credential]"
     return clean
+
+
+class _Object(list[tuple[str, Any]]):
+    """The names and values of a JSON object as they stand in its text, also a name that stands there twice."""
+
+
+def _clean_json(redactor: Redactor, text: str) -> tuple[str, set[str]]:
+    """A JSON text with a placeholder for each string that is, or holds, a secret. All else stays to the letter."""
+    try:
+        strings = list(_strings_in(json.loads(text, object_pairs_hook=_Object)))
+    except (ValueError, RecursionError):
+        return text, set()
+    kinds: set[str] = set()
+    parts: list[str] = []
+    done = 0
+    for token, (said, name) in zip(_JSON_STRING.finditer(text), strings, strict=True):
+        clean, found = clean_text(redactor, said)
+        if name and names_a_credential_in_text(name, clean):
+            clean, found = "[redacted:credential]", ("credential",)
+        if found:
+            kinds.update(found)
+            # A character that no file can hold is written as its number, as it was.
+            parts += (text[done : token.start()], json.dumps(clean, ensure_ascii=_has_surrogates(clean)))
+            done = token.end()
+    return "".join((*parts, text[done:])), kinds
+
+
+def _strings_in(value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 -- JSON
+    """Every string of a JSON value in the order of its text, names too, and for a value the name that it has."""
+    waiting = [(value, "")]
+    while waiting:
+        one, name = waiting.pop()
+        match one:
+            case str():
+                yield one, name
+            case _Object():
+                # `{"name": "DB_PASSWORD", "value": "…"}` is how environments are written down.
+                fields = dict(one)
+                called = fields.get("name", fields.get("key"))
+                for own, inner in reversed(one):
+                    waiting.append((inner, called if own == "value" and isinstance(called, str) else own))
+                    waiting.append((own, ""))
+            case list():
+                waiting += ((inner, name) for inner in reversed(one))
+
+
+def _has_surrogates(text: str) -> bool:
+    return any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _free_name(name: str, taken: Mapping[str, Json]) -> str:

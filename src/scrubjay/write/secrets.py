@@ -18,6 +18,7 @@ from scrubjay.write.assignments import (
     assigned_passwords,
     assigned_secrets,
     commanded_passwords,
+    is_mostly_words,
     is_placeholder,
     looks_random,
     spoken_passwords,
@@ -76,13 +77,15 @@ def _varied(token: str) -> bool:
 
 
 def _varied_or_mixed(token: str) -> bool:
-    """Some services draw from letters alone. Of thirty and more, small and large ones mixed, no word is made."""
-    return _varied(token) or (len(set(token)) >= 12 and not token.islower() and not token.isupper())
+    """Some services draw from letters alone, large and small. Words are made of small ones."""
+    is_mixed = len(set(token)) >= 12 and not token.islower() and not token.isupper()
+    return _varied(token) or (is_mixed and not is_mostly_words(token))
 
 
-def _varied_and_unbroken(token: str) -> bool:
-    """Words are joined by signs, so what has none for a while is no name of a file, a table or a function."""
-    return _varied(token) and (looks_random(token) or max(map(len, re.split(r"[^A-Za-z0-9]+", token))) >= TOKEN)
+def _is_no_name(token: str) -> bool:
+    """Names of files, tables and functions are words, joined by signs or by capitals."""
+    signs = sum(not letter.isalnum() for letter in token)
+    return _varied(token) and signs <= len(token) // 8 and (token.isupper() or not is_mostly_words(token))
 
 
 def _varied_and_random(token: str) -> bool:
@@ -246,7 +249,7 @@ RULES: Final[tuple[Rule, ...]] = (
         ("hf_", "api_org_"),
         _matching(r"(?<![A-Za-z0-9])(?:hf_|api_org_)[A-Za-z0-9]{30,}", accept=_varied_or_mixed),
     ),
-    *(Rule(one.kind, one.prefixes, _matching(one.pattern, accept=_varied_and_unbroken)) for one in PREFIXED_TOKENS),
+    *(Rule(one.kind, one.prefixes, _matching(one.pattern, accept=_is_no_name)) for one in PREFIXED_TOKENS),
     Rule("digitalocean-token", ("_v1_",), _token("do[opr]_v1_", "[a-f0-9]{32,}")),
     Rule("telegram-token", (":AA",), _matching(rf"(?<![A-Za-z0-9])\d{{8,10}}:AA{_WORD}{{32,34}}(?!{_WORD})")),
     Rule(

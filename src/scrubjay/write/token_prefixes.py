@@ -41,7 +41,8 @@ PREFIXED_TOKENS: Final = (
         "shopify-token", "shpat_|shpca_|shppa_|shpss_|shpua_", f"{_HEX}{{32}}", "Shopify: access tokens of apps"
     ),
     PrefixedToken("linear-key", "lin_api_|lin_oauth_", f"{_LETTERS}{{32,}}", "Linear: personal API keys"),
-    PrefixedToken("notion-token", "ntn_|secret_", f"{_LETTERS}{{40,}}", "Notion: internal integration secrets"),
+    PrefixedToken("notion-token", "ntn_", f"{_LETTERS}{{40,}}", "Notion: internal integration secrets"),
+    PrefixedToken("notion-token", "secret_", f"{_LETTERS}{{43}}(?!{_LETTERS})", "Notion: the same, before ntn_"),
     PrefixedToken("postman-key", "PMAK-", f"{_HEX}{{24}}-{_HEX}{{34}}", "Postman: API keys"),
     PrefixedToken(
         "grafana-token", "glsa_|glc_", "[A-Za-z0-9+/_=]{32,}", "Grafana: service account and cloud access tokens"

@@ -294,7 +294,7 @@ def test_without_a_key_only_names_of_this_machine_are_served(client, host):
     assert client.get("/healthz", headers={"host": host}).status_code == 200
 
 
-@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:7285", "[::1]:7285", "[::1]"])
+@pytest.mark.parametrize("host", ["localhost", "localhost:", "LOCALHOST:1", "127.0.0.1:7285", "[::1]:7285", "[::1]"])
 def test_this_machine_has_several_names(client, host):
     assert client.get("/v1/memory", headers={"host": host}).status_code == 200
 
@@ -304,12 +304,15 @@ def test_without_a_key_no_foreign_page_asks_anything(client, key):
     foreign = {"sec-fetch-site": "cross-site"}
     assert client.get("/v1/memory", headers=foreign).status_code == 403
     assert [client.get(path, headers=foreign).status_code for path in ("/", "/healthz", "/docs")] == [200] * 3
+    # For a browser 127.0.0.1 and localhost are two sites. They are one machine.
+    assert client.get("/v1/memory", headers={**foreign, "origin": "http://127.0.0.1:3000"}).status_code == 200
+    assert client.get("/v1/memory", headers={**foreign, "origin": "https://elsewhere.example"}).status_code == 403
     for site in ("none", "same-origin", "same-site"):
         assert client.get("/v1/memory", headers={"sec-fetch-site": site}).status_code == 200
     assert client.get("/v1/memory", headers={**bearing(key()), **foreign}).status_code == 200
 
 
-@pytest.mark.parametrize("origin", ["http://localhost:3000", "http://127.0.0.1"])
+@pytest.mark.parametrize("origin", ["http://localhost:3000", "http://127.0.0.1", "tauri://localhost"])
 def test_a_page_of_this_machine_may_write_without_a_key(client, origin):
     assert client.post("/v1/memory", json={"content": "Hello"}, headers={"origin": origin}).status_code == 201
 

@@ -111,6 +111,7 @@ HALF = "q7Rt2Xw9Lm4Zp8Kd1Vb6Nc3Yh5/g0Fs2Da+Pq7Rt"
 MORE = [
     f"AKIA{'Q7RT2XW9LM4ZP8KD'} {HALF}",
     f"PuTTY-User-Key-File-2: ssh-rsa\nPrivate-Lines: 1\n{HALF}\nPrivate-MAC: 1",
+    f"notion secret_{HALF.replace('/', 'k').replace('+', 'w')}q7R",
     f"ibm cos_secret_access_key = {'9f3a7c1e5b2d8f4a6c0e9b3d' * 2}",
 ]
 """Texts for rules of whose kind the labelled set has others."""

@@ -51,7 +51,7 @@ _LINKED: Final = OPEN | {"/"}
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
-_AUTHORITY: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
+_AUTHORITY: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{0,5})?")
 """A host and maybe a port, and nothing else. What is read more generously is read in other ways by browsers."""
 
 _SITE: Final = 64
@@ -150,7 +150,8 @@ class Doorkeeper:
             await problem(kind="Forbidden", status=403, detail=detail, path=path)(scope, receive, send)
             return
         # A page cannot read the answer to its question, but a question takes time, and counts as a use.
-        if key is None and path not in _LINKED and headers.get("sec-fetch-site") == "cross-site":
+        is_foreign = headers.get("sec-fetch-site") == "cross-site" and not ("origin" in headers and is_ours(headers))
+        if key is None and path not in _LINKED and is_foreign:
             detail = "a page of another site asks: without a key, only pages of this machine are answered"
             await problem(kind="Forbidden", status=403, detail=detail, path=path)(scope, receive, send)
             return
@@ -260,7 +261,7 @@ def is_ours(headers: Headers) -> bool:
     origin = headers.get("origin")
     if origin is None:
         return True
-    found = _AUTHORITY.fullmatch(re.sub("^https?://", "", origin, count=1))
+    found = _AUTHORITY.fullmatch(re.sub("^[a-z][a-z0-9+.-]*://", "", origin, count=1))
     return found is not None and (found[0] == headers.get("host") or is_loopback(found["host"]))
 
 

@@ -10,6 +10,7 @@ from scrubjay.memories.working import telling_of as telling_of_message
 from scrubjay.model import EVENT_KINDS, PLACE_NAMES, Json, Trust, Where, new_id
 from scrubjay.model.checks import in_utc, shown
 from scrubjay.model.episodes import EPISODE_KINDS, NEGOTIATION, EpisodeKind, Negotiation, Turn, negotiation_of
+from scrubjay.model.layout import indented
 from scrubjay.model.memory import MESSAGE_KIND
 from scrubjay.model.remedies import instead
 from scrubjay.model.working import Message
@@ -131,7 +132,7 @@ def _substance(kind: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Json
         return message.text, message.data | ended, message.trust
     if kind == NEGOTIATION:
         negotiation = negotiation_of(given)
-        text = f"{content}\n\n{negotiation.text}" if content else negotiation.text
+        text = f"{indented(content)}\n\n{negotiation.text}" if content else negotiation.text
         return text, negotiation.data, Trust.TOLD
     return content, ended, _TRUST.get(kind, Trust.TOLD)
 

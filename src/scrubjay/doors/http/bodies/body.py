@@ -50,17 +50,14 @@ MOST_NAMES: Final = 1_000
 """Names in one object. No object takes as many, and of those that are not known each would be a fault of its own."""
 
 MOST_AT_ONCE: Final = 10_000
-"""Things that one request tells. All are checked before any is stored, and everybody else waits meanwhile."""
+"""Things that one request tells, and items of any other list in it but one of kinds. All are checked before any is
+stored, and everybody else waits meanwhile."""
 
-
-MOST_LISTED: Final = 1_000
-"""Items of any other list of a request. None is longer in use, and what is done for each must not add up."""
 
 Kinds: TypeAlias = Annotated[list[str], Field(max_length=MOST_KINDS)]
-Values: TypeAlias = Annotated[list[JsonValue], Field(max_length=MOST_LISTED)]
-ToolCalls: TypeAlias = Annotated[list[Data], Field(max_length=MOST_LISTED)]
-Words: TypeAlias = Annotated[list[str], Field(max_length=MOST_LISTED)]
-Ids: TypeAlias = Annotated[list[str], Field(max_length=MOST_AT_ONCE)]
+Values: TypeAlias = Annotated[list[JsonValue], Field(max_length=MOST_AT_ONCE)]
+ToolCalls: TypeAlias = Annotated[list[Data], Field(max_length=MOST_AT_ONCE)]
+Words: TypeAlias = Annotated[list[str], Field(max_length=MOST_AT_ONCE)]
 
 
 def shaped(example: dict[str, Any]) -> ConfigDict:

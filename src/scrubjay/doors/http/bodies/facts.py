@@ -12,12 +12,12 @@ from scrubjay.doors.http.bodies.body import (
     DataFilter,
     Filtered,
     Filters,
-    Ids,
     Kinds,
     Moment,
     Paged,
     Place,
     Within,
+    Words,
     one_or_many,
     shaped,
 )
@@ -50,7 +50,7 @@ class Details(Body):
     source: str | None = Field(default=None, description="Or where else it comes from.")
     author: str | None = Field(default=None, description="Who said or wrote it.")
     reason: str | None = Field(default=None, description="Why it is so, or why it was written down.")
-    derived_from: Ids = Field(default=[], description="Ids of the memories that this one was made from.")
+    derived_from: Words = Field(default=[], description="Words of the memories that this one was made from.")
     valid_from: Moment | None = Field(default=None, description="Since when it holds in the world; now, if left out.")
     valid_to: Moment | None = Field(default=None, description="Until when it holds.")
     expires_at: Moment | None = Field(default=None, description="From when on it is not wanted any more.")

@@ -11,13 +11,13 @@ from scrubjay.doors.http.bodies.body import (
     Data,
     DataFilter,
     Forgetting,
-    Ids,
     Moment,
     Narrow,
     Paged,
     Place,
     Seconds,
     Within,
+    Words,
     one_or_many,
     shaped,
 )
@@ -47,7 +47,7 @@ class Telling(Place):
     source: str | None = Field(default=None, description="Where it comes from: a task, a file, a URL.")
     author: str | None = Field(default=None, description="Who said or wrote it.")
     reason: str | None = Field(default=None, description="Why it is so, or why it was written down.")
-    derived_from: Ids = Field(default=[], description="Ids of the memories that this one was made from.")
+    derived_from: Words = Field(default=[], description="Words of the memories that this one was made from.")
     valid_from: Moment | None = Field(default=None, description="Since when it holds in the world; now, if left out.")
     valid_to: Moment | None = Field(default=None, description="Until when it holds.")
     expires_at: Moment | None = Field(default=None, description="From when on it is not wanted any more.")
@@ -143,7 +143,7 @@ class ForgetMany(Forgetting):
 
     model_config = shaped({"key": "pref:indent", "user": "u-42", "reason": "asked to"})
 
-    id: Ids | None = Field(default=None, description="The ids of several memories.")
+    id: Words | None = Field(default=None, description="The ids of several memories.")
     key: str | None = Field(default=None, description="The key of one.")
     everything: bool = Field(default=False, description="All that lies in the place.")
 

@@ -7,12 +7,10 @@ from pydantic import Field, JsonValue
 from scrubjay import model
 from scrubjay.doors.http.bodies.body import (
     MOST_AT_ONCE,
-    MOST_LISTED,
     Asked,
     Body,
     Data,
     DataFilter,
-    Ids,
     Moment,
     Narrow,
     Paged,
@@ -24,7 +22,7 @@ from scrubjay.doors.http.bodies.body import (
     one_or_many,
     shaped,
 )
-from scrubjay.model.episodes import EpisodeKind
+from scrubjay.model.episodes import MOST_TURNS, EpisodeKind
 from scrubjay.model.working import Source
 
 
@@ -139,14 +137,14 @@ class EpisodeTelling(Place):
     tool_call_id: str | None = None
     parties: Words | None = Field(default=None, description="Of a negotiation: who negotiates.")
     turns: list[Turn] | None = Field(
-        default=None, max_length=MOST_LISTED, description="Of a negotiation: who said what."
+        default=None, max_length=MOST_TURNS, description="Of a negotiation: who said what."
     )
     outcome: str | None = Field(default=None, description="Of a negotiation, a plan or a result: how it ended.")
     data: Data | None = None
     importance: float = Field(default=0.5, description="From 0 to 1.")
     trust: str | None = Field(default=None, description=f"One of {', '.join(model.Trust)}.")
     source: str | None = None
-    derived_from: Ids = Field(default=[])
+    derived_from: Words = Field(default=[])
     expires_at: Moment | None = None
 
 

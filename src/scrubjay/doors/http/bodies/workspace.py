@@ -6,11 +6,10 @@ from pydantic import Field, JsonValue
 
 from scrubjay import model
 from scrubjay.doors.http.bodies.body import (
-    MOST_LISTED,
+    MOST_AT_ONCE,
     Body,
     Data,
     DataFilter,
-    Ids,
     Moment,
     Narrow,
     Place,
@@ -69,7 +68,7 @@ class CompletedJob(Place):
     model: str | None = None
     mode: str | None = Field(default=None, description="How it was done, such as `single` or `duel`.")
     status: CompletionStatus = "succeeded"
-    files: list[File] = Field(default=[], max_length=MOST_LISTED)
+    files: list[File] = Field(default=[], max_length=MOST_AT_ONCE)
     artifact: str | None = Field(default=None, description="The path of a file or folder that it left behind.")
     zip: str | None = Field(default=None, description="The path of an archive that it left behind.")
     summary: str | None = None
@@ -123,7 +122,7 @@ class Citing(Place):
     source: str | None = None
     author: str | None = None
     reason: str | None = None
-    derived_from: Ids = Field(default=[])
+    derived_from: Words = Field(default=[])
     valid_from: Moment | None = None
     valid_to: Moment | None = None
     expires_at: Moment | None = None
