@@ -84,7 +84,11 @@ async def test_every_speaker_spoke(jay, seed):
     await jay.working.append(said, session="s")
     await jay.episodes.store_many([{"content": hostile(chance), "kind": "observation"} for _ in range(3)], session="s")
     turns = [{"by": "ada", "said": hostile(chance)}, {"by": "bob", "said": hostile(chance)}]
-    await jay.episodes.store_episode("", parties=["ada", "bob"], turns=turns, session="s")
+    held = await jay.episodes.store_episode(
+        hostile(chance), parties=["ada", "bob"], turns=turns, outcome=hostile(chance), session="s"
+    )
+    heads = [line.partition(":")[0] for line in held.memory.content.splitlines() if line and line[0] != " "]
+    assert heads[1:] == ["Negotiation between ada, bob", "ada", "bob", "Outcome"]
     recent = await jay.episodes.fetch_recent_context(session="s")
     lines = [line for line in str(recent).splitlines() if line and not line.startswith(" ")]
     assert len(lines) == len(recent) == 8
