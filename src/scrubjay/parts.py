@@ -80,6 +80,8 @@ class Parts:
     """The stores that say how they are set up."""
     probes: Mapping[str, Probe] = field(default_factory=dict)
     """Whom to ask whether `records`, `vectors`, `embedder` and others are there; those of this process are left out."""
+    former_working: Working | None = None
+    """Where sessions were kept with another setting: the drain moves what is left there. None where nothing can be."""
     working_source: Source = "both"
     """Where the messages of a session are read unless a caller says otherwise."""
     works: Works | None = None

@@ -19,7 +19,7 @@ from scrubjay.model.access import RouteClass
 from scrubjay.model.encryption import Encrypt, EncryptedSearch
 from scrubjay.model.remedies import instead, misspelt, wanted
 from scrubjay.model.work import Fading, Policy
-from scrubjay.model.working import Source
+from scrubjay.model.working import Durability, Source
 from scrubjay.model.workspace import WorkspaceRules
 
 log = logger("settings")
@@ -74,11 +74,20 @@ class Settings(BaseSettings):
     working: Annotated[
         SecretStr,
         Field(
-            description="Redis for working memory, the shared embedding cache and events between processes: "
-            "`redis://`, `rediss://`, `redis+sentinel://HOST:PORT,HOST:PORT/MASTER` or `redis+cluster://HOST:PORT`. "
-            "Empty: the record store serves."
+            description="Redis for the shared embedding cache, events between processes, rate limits and, where "
+            "SCRUBJAY_WORKING_DURABILITY says so, sessions: `redis://`, `rediss://`, "
+            "`redis+sentinel://HOST:PORT,HOST:PORT/MASTER` or `redis+cluster://HOST:PORT`. Empty: none of these is "
+            "shared, and sessions are in the record store."
         ),
     ] = SecretStr("")
+    working_durability: Annotated[
+        Durability,
+        Field(
+            description="Where a message or scratch value is when it is acknowledged: `records` (in the record store) "
+            "or `redis` (in the Redis of SCRUBJAY_WORKING until it is drained: quicker, and a Redis that loses its "
+            "data loses it)."
+        ),
+    ] = "records"
     working_ttl: Annotated[
         int,
         Field(

@@ -2,7 +2,6 @@
 
 from contextlib import ExitStack
 from dataclasses import replace
-from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -16,9 +15,8 @@ from scrubjay.backends.redis.connection import RedisConnection
 from scrubjay.backends.redis.working import RedisWorking, session_key
 from scrubjay.backends.sql import at_rest as sql_at_rest
 from scrubjay.backends.sql.answers import SqlAnswers
-from scrubjay.backends.sql.at_rest import SqlDetoured, SqlKeptAnswers, SqlSessions, SqlTroubles
+from scrubjay.backends.sql.at_rest import SqlKeptAnswers, SqlSessions, SqlTroubles
 from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.detours import SqlDetours
 from scrubjay.backends.sql.elsewhere import SqlElsewhere
 from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.sql.working import SqlWorking
@@ -27,7 +25,6 @@ from scrubjay.model import Scope
 from scrubjay.model.access import Answer
 from scrubjay.ports.access import Claim
 from scrubjay.ports.at_rest import KeptAnswer
-from scrubjay.ports.working import Operation
 from scrubjay.testing import ElsewhereSuite
 from scrubjay.testing.values import HOUR, NOW
 from scrubjay.testing.working import HERE, LIMITS, a_message, a_value
@@ -171,28 +168,6 @@ class TestRedisCluster(OnRedis):
 
 async def answer(value):
     return value
-
-
-async def test_changes_that_wait_are_stored_anew_until_they_are_made(database):
-    detours, at_rest = SqlDetours(database), SqlDetoured(database)
-    ttl = timedelta(seconds=90)
-    noted = [
-        Operation(do="append", at=NOW, ttl=ttl, messages=(a_message("one"), a_message("two"))),
-        Operation(do="set", at=NOW, ttl=ttl, scratch=a_value(1)),
-        Operation(do="end", at=NOW),
-    ]
-    for operation in noted:
-        await detours.note(HERE, lambda _, operation=operation: operation)
-    said, value, end = [one async for one in at_rest.all()]
-    assert (len(said.messages), len(value.scratch), end.messages) == (2, 1, ())
-    assert [await at_rest.replace(one, changed(one)) for one in (said, value)] == [2, 1]
-    assert await at_rest.replace(said, changed(said)) == 0
-    append, put, over = (await detours.detour(HERE)).operations
-    assert [one.content for one in append.messages] == ["one, sealed anew", "two, sealed anew"]
-    assert (put.scratch.name, put.scratch.value, put.ttl, over.do) == ("plan", "sealed anew", ttl, "end")
-    await detours.settled(HERE, over.number)
-    assert [one async for one in at_rest.all()] == []
-    assert await at_rest.replace(value, value) == 0
 
 
 async def test_an_answer_is_stored_anew_unless_it_was_emptied(database, monkeypatch):

@@ -8,7 +8,6 @@ from scrubjay.backends.sql.access import SqlAudit, SqlKeys
 from scrubjay.backends.sql.blobs import SqlBlobs
 from scrubjay.backends.sql.carry import SqlPortable
 from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.detours import SqlDetours
 from scrubjay.backends.sql.elsewhere import SqlElsewhere
 from scrubjay.backends.sql.generations import SqlGenerations
 from scrubjay.backends.sql.migrate import migrate
@@ -36,7 +35,6 @@ class SqlStore(SqlRecords, SqlGenerations, SqlPortable):
             port.__init__(self, database)
         self.blobs = SqlBlobs(database)
         self.working = SqlWorking(database)
-        self.detours = SqlDetours(database)
         self.log = SqlWorklog(database)
         self.upkeep = SqlUpkeep(database)
         self.api_keys = SqlKeys(database)

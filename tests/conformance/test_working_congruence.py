@@ -1,29 +1,23 @@
-"""Random sessions: every backend answers as the reference does, and detours leave what would be there without them."""
+"""Random sessions: every backend answers as the reference does."""
 
 import asyncio
 import uuid
-from contextlib import suppress
 from datetime import timedelta
-from random import Random
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from patience import LONG
-from scrubjay.backends.memory.detours import MemoryDetours
 from scrubjay.backends.memory.working import MemoryWorking
 from scrubjay.backends.redis.connection import RedisConnection
 from scrubjay.backends.redis.working import RedisWorking
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.migrate import migrate
 from scrubjay.backends.sql.working import SqlWorking
-from scrubjay.backends.working.fallback import FallbackWorking
-from scrubjay.errors import Conflict, StoreUnavailable
+from scrubjay.errors import Conflict
 from scrubjay.model import Scope, new_id
-from scrubjay.model.working import Limits
-from scrubjay.ports import Outrun
 from scrubjay.testing.values import HOUR, NOW
 from scrubjay.testing.working import LIMITS, a_message, a_value
 
@@ -183,11 +177,6 @@ def test_redis_answers_as_the_reference(redis_url, runner):
     runner.run(connection.shut())
 
 
-def test_a_fallback_that_is_not_needed_answers_as_the_reference(runner):
-    store = FallbackWorking(MemoryWorking(LIMITS), MemoryDetours(), LIMITS)
-    walk(twins(store, runner), 25)
-
-
 def test_a_fault_is_noticed(runner):
     class Forgetful(MemoryWorking):
         async def end(self, scope, *, now):
@@ -195,106 +184,3 @@ def test_a_fault_is_noticed(runner):
 
     with pytest.raises(AssertionError):
         walk(twins(Forgetful(LIMITS), runner), 25)
-
-
-class Line:
-    """The line of one process to the store: it is good, or dead, or loses answers, or delivers what was said later."""
-
-    def __init__(self, store, late, number=None, replay=False):
-        self.store, self.late, self.number, self.replay = store, late, number, replay
-        self.state = ["good"]
-
-    def fenced(self, number, *, replay=False):
-        other = Line(self.store, self.late, number, replay)
-        other.state = self.state
-        return other
-
-    def __getattr__(self, verb):
-        store = self.store if self.number is None else self.store.fenced(self.number, replay=self.replay)
-
-        async def call(*given, **options):
-            match self.state[0]:
-                case "dead":
-                    raise StoreUnavailable
-                case "slow":
-                    if verb in ("append", "set", "delete", "extend", "end"):
-                        self.late.append(lambda: getattr(store, verb)(*given, **options))
-                    raise StoreUnavailable
-                case "mute":
-                    await getattr(store, verb)(*given, **options)
-                    raise StoreUnavailable
-            return await getattr(store, verb)(*given, **options)
-
-        return call
-
-
-WIDE = Limits(messages=100, scratch_values=100)
-
-
-class Detouring(Sessions):
-    """Two processes whose lines to one store fail in turn, beside a store that never did."""
-
-    runner = None
-
-    def __init__(self):
-        super().__init__()
-        self.reference, self.store, detours = MemoryWorking(WIDE), MemoryWorking(WIDE), MemoryDetours()
-        self.late = []
-        self.lines = [Line(self.store, self.late) for _ in range(2)]
-        self.processes = [FallbackWorking(line, detours, WIDE) for line in self.lines]
-        self.turn = 0
-
-    def scope(self, user, session):
-        # All in one session, where they meet.
-        return Scope(tenant=self.tenant, session="s-1")
-
-    @rule(name=st.sampled_from(["plan", "goal"]))
-    def set_again(self, name):
-        scratch = a_value(self.random.random(), name=name)
-        self.do("set", self.scope(None, "s-1"), scratch, ttl=5 * HOUR, now=self.now)
-
-    @initialize(seed=st.integers(0, 2**32))
-    def begin(self, seed):
-        self.random = Random(seed)
-
-    def what_was_late_arrives(self):
-        with suppress(Outrun):
-            self.runner.run(self.late.pop(0)())
-
-    def do(self, verb, *given, **options):
-        self.turn = self.random.randrange(2)
-        self.lines[self.turn].state[0] = self.random.choice(["good", "good", "good", "dead", "mute", "slow"])
-        if self.late and self.random.random() < 0.3:
-            self.what_was_late_arrives()
-        before = len(self.late)
-        try:
-            self.runner.run(getattr(self.processes[self.turn], verb)(*given, **options))
-        except StoreUnavailable:
-            # It was refused, so nobody relies on it: here it is lost, and a store that never failed is not told.
-            del self.late[before:]
-            if self.lines[self.turn].state[0] != "mute":
-                return
-        self.runner.run(getattr(self.reference, verb)(*given, **options))
-
-    def teardown(self):
-        for line in self.lines:
-            line.state[0] = "good"
-        while self.late:
-            self.what_was_late_arrives()
-        self.runner.run(self.processes[0].catch_up())
-        scope = self.scope(None, "s-1")
-        assert self.seen(self.store, scope) == self.seen(self.reference, scope)
-
-    def seen(self, store, scope):
-        async def look():
-            return (
-                await store.take(scope, limit=1_000),
-                await store.scratch(scope, now=self.now),
-                await store.session(scope, now=self.now),
-            )
-
-        return self.runner.run(look())
-
-
-def test_detours_leave_what_would_be_there_without_them(runner):
-    walk(type("Machine", (Detouring,), {"runner": runner}), 150, steps=40)

@@ -17,7 +17,6 @@ from scrubjay.backends.redis.working import RedisWorking
 from scrubjay.backends.sql.blobs import SqlBlobs
 from scrubjay.backends.sql.data_keys import SqlDataKeys
 from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.detours import SqlDetours
 from scrubjay.backends.sql.generations import SqlGenerations
 from scrubjay.backends.sql.joint import SqliteJoint
 from scrubjay.backends.sql.leases import SqlLeases
@@ -30,7 +29,6 @@ from scrubjay.backends.sql.worklog import SqlWorklog
 from scrubjay.backends.vectors.embedded import EmbeddedVectors
 from scrubjay.backends.vectors.pgvector import PgVectors
 from scrubjay.backends.vectors.qdrant import QdrantVectors
-from scrubjay.backends.working.fallback import FallbackWorking
 from scrubjay.core import Parts
 from scrubjay.model.working import Limits
 from scrubjay.models.tokens import tokens_of
@@ -83,7 +81,7 @@ class Place:
         redis = RedisConnection(self.redis) if self.redis else None
         working = SqlWorking(database)
         if redis is not None:
-            working = FallbackWorking(RedisWorking(redis, Limits()), SqlDetours(database), Limits())
+            working = RedisWorking(redis, Limits())
         if not self.keys:
             return _Opened(plain, works, working, self, database).by(embedder, clock, models)
         rules = Rules(encrypt=self.encrypt, search=self.search)

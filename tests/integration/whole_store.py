@@ -4,12 +4,9 @@ import asyncio
 import random
 from datetime import timedelta
 
-from scrubjay.backends.sql.database import Database
-from scrubjay.backends.sql.detours import SqlDetours
 from scrubjay.model import Scope
-from scrubjay.ports import Blob, Operation
+from scrubjay.ports import Blob
 from scrubjay.testing import NOW, ToyEmbedder
-from scrubjay.testing.working import some_messages
 
 TENANTS = ("default", "other")
 QUESTIONS = ("lives", "a better log", "turn", "summary")
@@ -50,7 +47,6 @@ async def filled(setup, *, more=0):
         await _with_files(jay, Scope(tenant=tenant), log.id, gone.id)
         await _with_sessions(jay)
         await jay.close()
-        await _with_changes_that_wait(setup, Scope(tenant=tenant, session="in Redis"))
     jay = await setup.open(embedder=ToyEmbedder(version="2"), models=[ToyEmbedder()])
     await jay.reindex()
     await jay.remember("Indexed with the new model only", user="anna")
@@ -82,15 +78,6 @@ async def _with_sessions(jay):
     await jay.working.set("plan", {"step": 1, "of": [2, None]}, session="live", user="anna")
     await jay.working.append("Goodbye", session="over", user="anna")
     await jay.working.end(session="over", user="anna")
-
-
-async def _with_changes_that_wait(setup, scope):
-    """Two that a session in Redis has not seen yet."""
-    database = Database(setup.url)
-    for message in some_messages(2):
-        append = Operation(do="append", at=NOW, ttl=timedelta(hours=1), messages=(message,))
-        await SqlDetours(database).note(scope, lambda _, append=append: append)
-    await database.shut()
 
 
 async def told_by(setup):

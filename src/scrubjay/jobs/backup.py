@@ -127,7 +127,6 @@ def _header(outline: Outline, *, schema: str, at: datetime) -> dict[str, Json]:
             for one in outline.generations
         ],
         "last_generation": outline.last_number,
-        "last_detour": outline.last_detour,
         "audit": dict(outline.audit),
         "api_keys": [api_key_line(key) for key in outline.api_keys],
         "keys": [key_line(key) for key in outline.keys],
@@ -263,13 +262,17 @@ def _checked(path: Path) -> Manifest:
 
 
 def _manifest(header: dict[str, Any], seal: dict[str, Any]) -> Manifest:
+    if header.get("last_detour"):
+        raise Unsupported(
+            f"this backup of Scrubjay {header['scrubjay']} has changes of sessions in Redis that were noted while it was "
+            "away: restore it with that version, open it once while that Redis runs, and make another backup"
+        )
     outline = Outline(
         tenants=header["tenants"],
         blobs=header.get("blobs", {}),
         sessions=header.get("sessions", {}),
         generations=tuple(_generation(one) for one in header["generations"]),
         last_number=header["last_generation"],
-        last_detour=header.get("last_detour", 0),
         audit=header.get("audit", {}),
         api_keys=tuple(api_key_from(one) for one in header.get("api_keys", ())),
         keys=tuple(key_from(one) for one in header.get("keys", ())),

@@ -6,20 +6,24 @@ Where that id is another memory's already, it is a memory by the id that it has 
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import Final
 from uuid import UUID
 
-from scrubjay.errors import IdTaken, ScrubjayError, Unavailable
+from scrubjay.errors import Conflict, IdTaken, ScrubjayError, StoreUnavailable, Unavailable
 from scrubjay.jobs.leasing import still_leased
 from scrubjay.jobs.orders import Fate, Orders, Tally, item_of, where_of
 from scrubjay.jobs.sights import as_seen
+from scrubjay.logs import logger
 from scrubjay.memories.working import telling_of
 from scrubjay.model import Scope
 from scrubjay.model.work import StepDone, Trouble, counted
-from scrubjay.model.working import Message, Waiting, id_in, message_from, message_text
-from scrubjay.ports import Purged, Sight
+from scrubjay.model.working import ABSENT, Message, Session, Waiting, id_in, message_from, message_text
+from scrubjay.ports import Purged, Sight, Working
+
+log = logger("jobs")
 
 SOON: Final = timedelta(minutes=10)
 """A session that expires within this time is drained: at its end nobody may be there to do it."""
@@ -54,17 +58,43 @@ async def drain(orders: Orders) -> StepDone:
             continue
         async with orders.leased(f"drain {item_of(one.scope)}") as lease:
             if lease is not None:
-                tally.add(messages=await _drained(orders, one, tally), sessions=1)
+                tally.add(messages=await _drained(orders, orders.parts.working, one, tally), sessions=1)
+    if orders.parts.former_working is not None and not orders.dry_run:
+        await _moved(orders, orders.parts.former_working, tally)
     return tally.done("messages")
 
 
-async def _drained(orders: Orders, waiting: Waiting, tally: Tally) -> int:
+async def _moved(orders: Orders, former: Working, tally: Tally) -> None:
+    """Empty the working memory of another setting: messages become episodes, scratch values move to where sessions are."""
+    try:
+        for session in await former.sessions(None, now=orders.parts.clock(), limit=MOST_SESSIONS):
+            if orders.holds(session.scope):
+                async with orders.leased(f"drain {item_of(session.scope)}") as lease:
+                    if lease is not None:
+                        tally.add(messages=await _moved_session(orders, former, session, tally), sessions=1)
+    except StoreUnavailable as error:
+        # Sessions do not need it any more. What is left there is moved when it is back.
+        log.info("sessions of an earlier setting cannot be looked at", reason=str(error))
+
+
+async def _moved_session(orders: Orders, former: Working, session: Session, tally: Tally) -> int:
+    scope, now = session.scope, orders.parts.clock()
+    for value in await former.scratch(scope, now=now):
+        with suppress(Conflict):  # There is a newer one under this name, or no room.
+            await orders.parts.working.set(scope, value, ttl=session.expires_at - now, now=now, expect=ABSENT)
+    ended = await former.end(scope, now=now)
+    if ended is None or not ended.messages:
+        return 0
+    waiting = Waiting(session=ended, why="ended", messages=ended.messages)
+    return await _drained(orders, former, waiting, tally)
+
+
+async def _drained(orders: Orders, working: Working, waiting: Waiting, tally: Tally) -> int:
     """Move the messages of one session, oldest first; return how many it has let go of."""
     scope, gone = waiting.scope, 0
 
     async def moved(sight: Sight) -> tuple[int, bool]:
         """Move some; return how many, and whether there may be more to move."""
-        working = orders.parts.working
         messages = await working.take(scope, limit=min(BATCH, waiting.messages - gone))
         # Who comes late would store again what was drained by another worker since.
         await still_leased()

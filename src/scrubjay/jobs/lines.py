@@ -15,11 +15,10 @@ from scrubjay.model.access import ApiKey, AuditEntry, bounds_of, rights_of
 from scrubjay.model.portable import from_json, moment_text, to_json
 from scrubjay.model.work import Trouble
 from scrubjay.model.working import Session, message_from, message_text, scratch_from, scratch_text
-from scrubjay.ports import Blob, Detour, Entry, WholeBlob, WholeSession
+from scrubjay.ports import Blob, Entry, WholeBlob, WholeSession
 from scrubjay.ports.access import StoredKey
 from scrubjay.ports.at_rest import KeptElsewhere
 from scrubjay.ports.encryption import WrappedKey
-from scrubjay.ports.working import operation_from, operation_text
 
 if TYPE_CHECKING:
     from scrubjay.ports import Matrix
@@ -226,8 +225,6 @@ def session_line(whole: WholeSession) -> dict[str, Json]:
         "life": _life(whole.session) if whole.session is not None else None,
         "messages": [message_text(message) for message in whole.messages],
         "scratch": {one.name: scratch_text(one) for one in whole.scratch},
-        "noted": {str(one.number): operation_text(one) for one in whole.detour.operations},
-        "last_noted": whole.detour.number,
         "troubles": [_trouble_line(one) for one in whole.troubles],
         "distilled": whole.distilled,
     }
@@ -243,10 +240,6 @@ def session_from(line: Mapping[str, Any]) -> WholeSession:
         session=session,
         messages=tuple(message_from(body, first + place) for place, body in enumerate(line["messages"])),
         scratch=tuple(scratch_from(name, body) for name, body in line["scratch"].items()),
-        detour=Detour(
-            number=line["last_noted"],
-            operations=tuple(operation_from(int(number), body) for number, body in line["noted"].items()),
-        ),
         troubles=tuple(_trouble_from(scope, one) for one in line["troubles"]),
         distilled=line["distilled"],
     )

@@ -24,7 +24,7 @@ _REMEDIES: Final = {
     "vectors": f"{_LATER}. See docs/runbooks/qdrant-down.md",
     "embedder": f"{_LATER}. See docs/howto/choose-an-embedder.md",
     "reranker": "Recall answers without it, in the order it has by itself. See docs/howto/use-a-reranker.md",
-    "working": "The record store keeps working memory meanwhile. See docs/runbooks/redis-down.md",
+    "working": "Sessions go on where the record store keeps them. See docs/runbooks/redis-down.md",
 }
 
 

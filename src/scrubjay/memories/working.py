@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias, Unpack, cast
 from uuid import UUID
 
 from scrubjay.core import Core
-from scrubjay.errors import Conflict, IdTaken, InvalidInput, NotFound, ScrubjayError
+from scrubjay.errors import Conflict, IdTaken, InvalidInput, NotFound, ScrubjayError, StoreUnavailable
 from scrubjay.model import Filter, Json, Memory, Scope, Where, id_of, new_id
 from scrubjay.model.checks import check_name, check_whole, in_utc, shown
 from scrubjay.model.context import MOST_BUDGET
@@ -63,8 +63,7 @@ class WorkingMemory:
 
         Texts are said by `role` and `name`. With an id of yours, saying it again is one message. Secrets are taken out
         first. All are stored, or none; raises IdTaken when an id names a message that says something else, and Conflict
-        when the session is too full of what is not drained yet. While its store is away nobody can look what an id
-        names there: if it is another message, what is said now is kept under an id made from its own.
+        when the session is too full of what is not drained yet.
         """
         scope = self._session(where)
         are_many = isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping)
@@ -97,7 +96,8 @@ class WorkingMemory:
 
         Without either, the newest 50. With a budget, `str()` of the answer never counts more tokens than that. What was
         drained into episodes is read from the record store when the session does not hold enough; `source` says to
-        read from one of them only. When working memory is away, `degraded` says so.
+        read from one of them only. When sessions are kept in Redis and the record store is away, `degraded` says
+        `records`: what was drained is missing.
         """
         scope = self._session(where)
         most = limit if limit is not None else 50 if budget is None else MOST_MESSAGES
@@ -234,8 +234,12 @@ class WorkingMemory:
         found = await self._store.recent(scope, limit=limit, now=now, over=source == "both")
         if source == "working" or len(found) >= limit:
             return found
-        older = await self._drained(scope, limit - len(found), found)
-        return Recent(messages=(*older, *found), degraded=found.degraded)
+        try:
+            older = await self._drained(scope, limit - len(found), found)
+        except StoreUnavailable:
+            # Sessions are kept elsewhere, or nothing would have been found: what is said now is there all the same.
+            return Recent(messages=tuple(found), degraded=("records",))
+        return Recent(messages=(*older, *found))
 
     async def _drained(self, scope: Scope, limit: int, known: Sequence[Message]) -> list[Message]:
         """The newest messages of the session in the record store, in order, but for those that are known."""

@@ -19,6 +19,9 @@ Source: TypeAlias = Literal["both", "working", "records"]
 
 SOURCES: Final[tuple[Source, ...]] = get_args(Source)
 
+Durability: TypeAlias = Literal["records", "redis"]
+"""Where a change of a session is when it is acknowledged: in the record store, or in Redis until it is drained."""
+
 ABSENT: Final = ""
 """As the version that is expected of a scratch value: that there is none."""
 
@@ -43,7 +46,7 @@ class Message:
     redacted: tuple[str, ...] = ()
     """The kinds of secret that were taken out of it."""
     position: int | None = None
-    """Its place in the session, given by the store. None while it waits elsewhere for a store that is away."""
+    """Its place in the session, given by the store."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, UUID):
@@ -95,10 +98,6 @@ class Message:
     def says_the_same(self, other: "Message") -> bool:
         """Whether the other one is this one, said again: all that is told of it, but not when."""
         return all(getattr(self, one) == getattr(other, one) for one in _TOLD)
-
-    def told_apart(self) -> Self:
-        """The same message under another id, for when its own names another one. It is the same id each time."""
-        return replace(self, id=uuid5(self.id, message_text(self)))
 
     @property
     def trust(self) -> Trust:
@@ -178,7 +177,7 @@ class Recent(Sequence[Message]):
     tokens: int | None = None
     """What they cost, written one below the other as `str()` does, when a budget was given."""
     degraded: tuple[str, ...] = ()
-    """The parts that could not take part, such as `working`: what is here is right, but older messages are missing."""
+    """The parts that could not take part, such as `records`: what is here is right, but older messages are missing."""
 
     @overload
     def __getitem__(self, place: int) -> Message: ...

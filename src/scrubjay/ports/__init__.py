@@ -43,7 +43,7 @@ from scrubjay.ports.stores import Clock, Habit, Pace, Serving, Stores, Together
 from scrubjay.ports.telemetry import Stage, Watcher, stage, watch
 from scrubjay.ports.trees import Trees
 from scrubjay.ports.upkeep import Stirred, Upkeep, Weight, Works
-from scrubjay.ports.working import Detour, Detours, Fenced, Operation, Outrun, Working
+from scrubjay.ports.working import Working
 from scrubjay.ports.worklog import Worklog
 
 __all__ = [
@@ -59,13 +59,10 @@ __all__ = [
     "Counts",
     "Decide",
     "Decision",
-    "Detour",
-    "Detours",
     "Embedder",
     "Entry",
     "Event",
     "Events",
-    "Fenced",
     "Forgotten",
     "Generations",
     "Guard",
@@ -84,9 +81,7 @@ __all__ = [
     "Marked",
     "Match",
     "Matrix",
-    "Operation",
     "Outline",
-    "Outrun",
     "Pace",
     "Piece",
     "Portable",

@@ -79,8 +79,6 @@ class Said:
     scope: Scope
     messages: tuple[Message, ...] = ()
     scratch: tuple[Scratch, ...] = ()
-    number: int = 0
-    """Of the change that is noted for a store that is away; 0 for what is in the session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,6 @@ from scrubjay.ports.at_rest import KeptElsewhere
 from scrubjay.ports.blobs import Blob
 from scrubjay.ports.encryption import WrappedKey
 from scrubjay.ports.indexes import Entry
-from scrubjay.ports.working import Detour
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +30,6 @@ class Outline:
     generations: tuple[Generation, ...] = ()
     last_number: int = 0
     """The highest number that a generation ever had. It is not used again."""
-    last_detour: int = 0
-    """The highest number that a noted change of a session ever had. It is not used again."""
     audit: dict[str, int] = field(default_factory=dict)
     """How many entries the audit log has of each tenant."""
     api_keys: tuple[StoredKey, ...] = ()
@@ -72,8 +69,6 @@ class WholeSession:
     """None when the session itself is kept elsewhere."""
     messages: tuple[Message, ...] = ()
     scratch: tuple[Scratch, ...] = ()
-    detour: Detour = field(default_factory=Detour)
-    """What waits for a store that is away."""
     troubles: tuple[Trouble, ...] = ()
     """Those whose body is kept nowhere else, by their ids."""
     distilled: int = -1

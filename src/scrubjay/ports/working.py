@@ -1,25 +1,12 @@
 """Working memory: what is said and noted while a session goes on, and how it is handed over when it is done."""
 
-import json
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Literal, Protocol
+from typing import Protocol
 from uuid import UUID
 
 from scrubjay.model import Scope
-from scrubjay.model.working import (
-    Limits,
-    Message,
-    Recent,
-    Scratch,
-    Session,
-    Waiting,
-    message_from,
-    message_text,
-    scratch_from,
-    scratch_text,
-)
+from scrubjay.model.working import Limits, Message, Recent, Scratch, Session, Waiting
 
 
 class Working(Protocol):
@@ -30,7 +17,8 @@ class Working(Protocol):
     its scratchpad is left then. Its messages stay, for at least the grace period of the store's limits, until they are
     `drained`. The first `append` or `set` after that opens it again, with the messages that are left.
 
-    What is over is decided by the `now` of the caller. All changes of one call happen, or none.
+    What is over is decided by the `now` of the caller. All changes of one call happen, or none. A change is as durable
+    on return as the store is; one that raised StoreUnavailable may have happened, and can be repeated.
     """
 
     @property
@@ -88,8 +76,11 @@ class Working(Protocol):
     async def end(self, scope: Scope, *, now: datetime) -> Session | None:
         """Let a session be over from now on; None when there is none. One that is over already stays as it is."""
 
-    async def sessions(self, within: Scope, *, now: datetime, limit: int) -> list[Session]:
-        """Return the sessions that the scope holds, those that live longest first; also those that are over."""
+    async def sessions(self, within: Scope | None, *, now: datetime, limit: int) -> list[Session]:
+        """Return the sessions that the scope holds, those that live longest first; also those that are over.
+
+        None holds the sessions of every tenant.
+        """
 
     async def waiting(self, *, now: datetime, soon: timedelta, limit: int) -> list[Waiting]:
         """Return sessions of every tenant whose messages should be drained, the most urgent first.
@@ -120,89 +111,3 @@ class Working(Protocol):
 
 class Met(Exception):
     """Somebody else has said something under an id that was taken for new: look at what it is, then try again."""
-
-
-class Outrun(Exception):
-    """The session went on by a detour that the caller did not know of: look for it, then try again."""
-
-
-class Fenced(Working, Protocol):
-    """A working memory that may be away for a while, during which changes are noted elsewhere and made later.
-
-    Those changes are numbered, and a session remembers the highest number that it has seen.
-    """
-
-    def fenced(self, number: int, *, replay: bool = False) -> Working:
-        """The same working memory, for one who knows of changes up to this number.
-
-        With `replay`, its next change is the one of this number: made once, and passed over when the session has seen
-        it. Without, a change raises Outrun when the session has seen a higher number: a call that was given up long
-        ago, and arrives now, changes nothing any more.
-        """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """A change of a session that was noted, to be made when its store is back."""
-
-    do: Literal["append", "set", "delete", "extend", "end"]
-    at: datetime
-    ttl: timedelta | None = None
-    messages: tuple[Message, ...] = ()
-    scratch: Scratch | None = None
-    name: str | None = None
-    number: int = 0
-    """Given when it is noted: a later one has a higher number."""
-
-
-def operation_text(operation: Operation) -> str:
-    """The change as a store keeps it: JSON without its number, which the store knows."""
-    scratch = operation.scratch
-    kept: dict[str, Any] = {
-        "do": operation.do,
-        "at": operation.at.isoformat(),
-        "ttl": operation.ttl.total_seconds() if operation.ttl is not None else None,
-        "messages": [message_text(message) for message in operation.messages],
-        "name": scratch.name if scratch is not None else operation.name,
-        "scratch": scratch_text(scratch) if scratch is not None else None,
-    }
-    return json.dumps(kept, ensure_ascii=False)
-
-
-def operation_from(number: int, text: str) -> Operation:
-    """The change that was kept so."""
-    kept = json.loads(text)
-    return Operation(
-        do=kept["do"],
-        at=datetime.fromisoformat(kept["at"]),
-        ttl=timedelta(seconds=kept["ttl"]) if kept["ttl"] is not None else None,
-        messages=tuple(message_from(body, None) for body in kept["messages"]),
-        scratch=scratch_from(kept["name"], kept["scratch"]) if kept["scratch"] is not None else None,
-        name=kept["name"],
-        number=number,
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Detour:
-    """What was noted for one session and not made yet."""
-
-    number: int = 0
-    """The highest number that any change of this session had, made or not; 0 when it never went by a detour."""
-    operations: tuple[Operation, ...] = ()
-
-
-class Detours(Protocol):
-    """Changes of sessions whose store is away, in their order. Every process sees the same ones."""
-
-    async def detour(self, scope: Scope) -> Detour:
-        """Return what is noted for this session."""
-
-    async def note(self, scope: Scope, decide: Callable[[Detour], Operation]) -> Operation:
-        """Ask `decide` what to note, given what is noted, and note it in one transaction. Durable on return."""
-
-    async def settled(self, scope: Scope, number: int) -> None:
-        """Forget the changes of this session up to this number: they are made. Safe to repeat."""
-
-    async def detoured(self, *, limit: int) -> list[Scope]:
-        """Return the sessions, of every tenant, for which something is noted."""

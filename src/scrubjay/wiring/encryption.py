@@ -28,7 +28,9 @@ class Encryption:
     vault: "KeyVault"
     database: "Database"
     redis: "RedisConnection | None" = None
-    """Where sessions are, if not in the database."""
+    """Where sessions may be beside the database."""
+    in_redis: bool = False
+    """Whether that is where they are kept; else a few may be left there, of another setting or an older version."""
 
     def stores(self, stores: Stores) -> Stores:
         """The same stores; what is encrypted in them is sealed on its way in and opened on its way out."""
@@ -69,12 +71,11 @@ class Encryption:
     def _places(self) -> "list[Place[Any]]":
         """Where something lies that may be encrypted, beside memories and files."""
         from scrubjay.backends.encryption.smiths import AnswerSmith, Place, SessionSmith, TroubleSmith
-        from scrubjay.backends.sql.at_rest import SqlDetoured, SqlKeptAnswers, SqlSessions, SqlTroubles
+        from scrubjay.backends.sql.at_rest import SqlKeptAnswers, SqlSessions, SqlTroubles
 
         places: list[Place[Any]] = [
-            # Also where Redis holds the sessions: what was begun before it did is here.
+            # Both, whichever keeps the sessions: a few may be left in the other.
             Place(SqlSessions(self.database), SessionSmith()),
-            Place(SqlDetoured(self.database), SessionSmith()),
             Place(SqlKeptAnswers(self.database), AnswerSmith()),
             Place(SqlTroubles(self.database), TroubleSmith()),
         ]
@@ -86,7 +87,7 @@ class Encryption:
 
     async def note_sessions(self) -> None:
         """Let the record store know where sessions are kept, if not in it: commands may run without these settings."""
-        if self.redis is not None:
+        if self.redis is not None and self.in_redis:
             await self._elsewhere().keep(IN_SESSIONS, self.redis.name, at=self.vault.clock())
 
     def _elsewhere(self) -> Elsewhere:
@@ -149,4 +150,5 @@ def encryption_of(
 
     masters = masters_of(settings.encryption_key.get_secret_value(), settings.encryption_key_file)
     rules = Rules(encrypt=settings.encrypt, search=settings.encrypted_search)
-    return Encryption(KeyVault(SqlDataKeys(database), masters, rules=rules, clock=clock), database, redis)
+    vault = KeyVault(SqlDataKeys(database), masters, rules=rules, clock=clock)
+    return Encryption(vault, database, redis, in_redis=settings.working_durability == "redis")

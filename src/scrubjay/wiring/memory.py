@@ -87,6 +87,7 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
     )
     redactor = SecretRedactor() if settings.redact else None
     rereading = rereading_for(settings)
+    working, former = _working(settings, database, redis)
     parts = Parts(
         stores=stores,
         index=index,
@@ -94,7 +95,8 @@ def wire(settings: Settings, *, embedder: Embedder | None = None) -> Scrubjay:
         redactor=redactor,
         tokens=partial(tokens_for, settings.tokenizer),
         clock=utc_now,
-        working=encryption.working(_working(settings, database, redis)),
+        working=encryption.working(working),
+        former_working=encryption.working(former) if former is not None else None,
         working_source=settings.working_source,
         chat=chat_for(settings),
         rereading=rereading,
@@ -182,18 +184,22 @@ def _redis(settings: Settings) -> "RedisConnection | None":
     return RedisConnection(url)
 
 
-def _working(settings: Settings, database: "Database", redis: "RedisConnection | None") -> Working:
-    """Working memory in Redis, which goes on in the record store while that is away; or there for good."""
+def _working(
+    settings: Settings, database: "Database", redis: "RedisConnection | None"
+) -> tuple[Working, Working | None]:
+    """Working memory as the settings say, and where sessions may be left from another setting or an older version."""
     from scrubjay.backends.sql.working import SqlWorking
 
     limits = Limits(ttl=timedelta(seconds=settings.working_ttl))
+    in_records = SqlWorking(database, limits)
     if redis is None:
-        return SqlWorking(database, limits)
+        if settings.working_durability == "redis":
+            raise Misconfigured("SCRUBJAY_WORKING_DURABILITY is redis: name the Redis in SCRUBJAY_WORKING")
+        return in_records, None
     from scrubjay.backends.redis.working import RedisWorking
-    from scrubjay.backends.sql.detours import SqlDetours
-    from scrubjay.backends.working.fallback import FallbackWorking
 
-    return FallbackWorking(RedisWorking(redis, limits), SqlDetours(database), limits)
+    in_redis = RedisWorking(redis, limits)
+    return (in_redis, in_records) if settings.working_durability == "redis" else (in_records, in_redis)
 
 
 def _access(settings: Settings, database: "Database", redis: "RedisConnection | None") -> AccessStores:
@@ -257,7 +263,7 @@ def _inspected(settings: Settings, database: "Database", engine: Vectors) -> dic
     if working := settings.working.get_secret_value():
         from scrubjay.backends.redis.inspection import RedisInspection
 
-        found["working"] = RedisInspection(working)
+        found["working"] = RedisInspection(working, settings.working_durability)
     return found
 
 

@@ -104,7 +104,7 @@ class EncryptedWorking:
         """Let a session be over from now on; None when there is none."""
         return await self._working.end(scope, now=now)
 
-    async def sessions(self, within: Scope, *, now: datetime, limit: int) -> list[Session]:
+    async def sessions(self, within: Scope | None, *, now: datetime, limit: int) -> list[Session]:
         """Return the sessions that the scope holds, those that live longest first; also those that are over."""
         return await self._working.sessions(within, now=now, limit=limit)
 

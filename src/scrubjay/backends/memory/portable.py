@@ -9,7 +9,6 @@ from typing import Any, Final
 from scrubjay.backends.memory.access import MemoryAudit, MemoryKeys
 from scrubjay.backends.memory.blobs import MemoryBlobs
 from scrubjay.backends.memory.data_keys import MemoryDataKeys
-from scrubjay.backends.memory.detours import MemoryDetours
 from scrubjay.backends.memory.elsewhere import MemoryElsewhere
 from scrubjay.backends.memory.leases import MemoryWorklog
 from scrubjay.backends.memory.store import MemoryStore
@@ -33,7 +32,6 @@ class PortableMemoryStore(MemoryStore):
         super().__init__()
         self.blobs = MemoryBlobs()
         self.working = MemoryWorking()
-        self.detours = MemoryDetours()
         self.log = MemoryWorklog()
         self.upkeep = MemoryUpkeep(self)
         self.keys = MemoryDataKeys()
@@ -51,7 +49,6 @@ class PortableMemoryStore(MemoryStore):
             sessions=tuple(await self._whole_sessions()),
             generations=tuple(self._generations.values()),
             last_number=self._last,
-            last_detour=self.detours.last,
             audit=self.audit.whole(),
             api_keys=self.api_keys.whole(),
             keys=tuple(await self.keys.wrapped_otherwise("", limit=_ALL)),
@@ -78,7 +75,6 @@ class PortableMemoryStore(MemoryStore):
             await self.api_keys.add(key)
         for note in outline.elsewhere:
             await self.elsewhere.keep(note.what, note.place, at=note.at)
-        self.detours.last = outline.last_detour
 
     async def fill(self, source: str, piece: Piece) -> None:
         """Store exactly this and note that the source is here up to its place, both or none."""
@@ -89,8 +85,6 @@ class PortableMemoryStore(MemoryStore):
             self.blobs.put(blob)
         for session in piece.sessions:
             self.working.put(session)
-            if session.detour.number:
-                self.detours.put(session.scope, session.detour)
             for trouble in session.troubles:
                 self.log.put(trouble)
             if session.distilled >= 0:
@@ -109,8 +103,6 @@ class PortableMemoryStore(MemoryStore):
         def add(scope: Scope, **more: Any) -> None:  # noqa: ANN401 -- any field of a session
             found[scope] = replace(found.get(scope, WholeSession(scope=scope)), **more)
 
-        for scope, detour in self.detours.whole().items():
-            add(scope, detour=detour)
         for scope, place in self.upkeep.marks("distill").items():
             add(scope, distilled=place)
         for trouble in sorted(await self.log.troubles(limit=_ALL), key=lambda one: one.id):
@@ -133,7 +125,6 @@ class MemoryStill:
     sessions: tuple[WholeSession, ...]
     generations: tuple[Generation, ...]
     last_number: int
-    last_detour: int
     audit: tuple[AuditEntry, ...]
     api_keys: tuple[StoredKey, ...]
     keys: tuple[WrappedKey, ...]
@@ -147,7 +138,6 @@ class MemoryStill:
             sessions=_counted(whole.scope.tenant for whole in self.sessions),
             generations=self.generations,
             last_number=self.last_number,
-            last_detour=self.last_detour,
             audit=_counted(entry.tenant for entry in self.audit),
             api_keys=self.api_keys,
             keys=self.keys,

@@ -19,7 +19,7 @@ from scrubjay.model.working import (
     scope_text,
 )
 from scrubjay.ports import WholeSession
-from scrubjay.ports.working import Met, Outrun
+from scrubjay.ports.working import Met
 
 
 @dataclass
@@ -38,21 +38,11 @@ class _Held:
 
 
 class MemoryWorking:
-    """The `Working` port, and `Fenced`. Nothing outlives the process."""
+    """The `Working` port. Nothing outlives the process."""
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.limits = limits or Limits()
         self._sessions: dict[Scope, _Held] = {}
-        self._seen: dict[Scope, int] = {}
-        """The highest number of a change that was noted elsewhere and made here; it outlives the session."""
-        self._number: int | None = None
-        self._replay = False
-
-    def fenced(self, number: int, *, replay: bool = False) -> "MemoryWorking":
-        """The same working memory, for one who knows of changes up to this number."""
-        other = MemoryWorking(self.limits)
-        other._sessions, other._seen, other._number, other._replay = self._sessions, self._seen, number, replay
-        return other
 
     async def append(
         self,
@@ -67,13 +57,10 @@ class MemoryWorking:
         check_session(scope)
         held = self._sessions.get(scope) or _Held(started_at=now, expires_at=now)
         known = {message.id: message for message in held.messages}
-        if self._is_made(scope):
-            return [known.get(message.id, message) for message in messages]
         if not known.keys().isdisjoint(new):
             raise Met
         fresh = list({message.id: message for message in messages if message.id not in known}.values())
-        if not self._replay:
-            self.limits.check_room(scope, sum(message.bytes for message in [*held.messages, *fresh]))
+        self.limits.check_room(scope, sum(message.bytes for message in [*held.messages, *fresh]))
         following = held.first + len(held.messages)
         placed = [message.placed(following + place) for place, message in enumerate(fresh)]
         held.messages += deepcopy(placed)
@@ -106,11 +93,10 @@ class MemoryWorking:
         held = self._sessions.get(scope) or _Held(started_at=now, expires_at=now)
         pad = {} if held.is_over(now) else held.pad
         known = pad.get(scratch.name)
-        if self._is_made(scope) or (known is not None and known.version == scratch.version):
-            return known or scratch
+        if known is not None and known.version == scratch.version:
+            return known
         check_version(scratch.name, expect, known.version if known else None)
-        if not self._replay:
-            self.limits.check_pad(scope, len(pad.keys() | {scratch.name}))
+        self.limits.check_pad(scope, len(pad.keys() | {scratch.name}))
         self._renew(scope, held, ttl, now)
         held.pad[scratch.name] = deepcopy(scratch)
         return scratch
@@ -129,8 +115,6 @@ class MemoryWorking:
     async def delete(self, scope: Scope, name: str, *, now: datetime, expect: str | None = None) -> bool:
         """Take a value off the scratchpad; return whether it was there."""
         held = self._held(scope)
-        if self._is_made(scope):
-            return True
         pad = {} if held is None or held.is_over(now) else held.pad
         check_version(name, expect, pad[name].version if name in pad else None)
         return pad.pop(name, None) is not None
@@ -138,7 +122,7 @@ class MemoryWorking:
     async def extend(self, scope: Scope, *, ttl: timedelta, now: datetime) -> Session | None:
         """Let a session live that long from now on; None when there is none or it is over."""
         held = self._held(scope)
-        if self._is_made(scope) or held is None or held.is_over(now):
+        if held is None or held.is_over(now):
             return None
         held.expires_at = now + ttl
         return _session(scope, held)
@@ -146,7 +130,7 @@ class MemoryWorking:
     async def end(self, scope: Scope, *, now: datetime) -> Session | None:
         """Let a session be over from now on; None when there is none."""
         held = self._held(scope)
-        if self._is_made(scope) or held is None:
+        if held is None:
             return None
         if not held.is_over(now):
             held.ended_at = now
@@ -155,9 +139,10 @@ class MemoryWorking:
         self._let_go(scope, held, now)
         return session
 
-    async def sessions(self, within: Scope, *, now: datetime, limit: int) -> list[Session]:  # noqa: ARG002 -- the port's shape
+    async def sessions(self, within: Scope | None, *, now: datetime, limit: int) -> list[Session]:  # noqa: ARG002 -- the port's shape
         """Return the sessions that the scope holds, those that live longest first; also those that are over."""
-        found = [_session(scope, held) for scope, held in self._sessions.items() if within.holds(scope)]
+        held = [pair for pair in self._sessions.items() if within is None or within.holds(pair[0])]
+        found = [_session(scope, one) for scope, one in held]
         return sorted(found, key=lambda one: (-one.expires_at.timestamp(), scope_text(one.scope)))[:limit]
 
     async def waiting(self, *, now: datetime, soon: timedelta, limit: int) -> list[Waiting]:
@@ -241,16 +226,6 @@ class MemoryWorking:
     def _let_go(self, scope: Scope, held: _Held, now: datetime) -> None:
         if held.is_over(now) and not held.messages:
             self._sessions.pop(scope, None)
-
-    def _is_made(self, scope: Scope) -> bool:
-        """Whether this change was made before. Notes that it is made now."""
-        if self._number is None:
-            return False
-        seen = self._seen.get(scope, 0)
-        if self._number < seen and not self._replay:
-            raise Outrun
-        self._seen[scope] = max(seen, self._number)
-        return self._replay and self._number <= seen
 
 
 def _session(scope: Scope, held: _Held) -> Session:

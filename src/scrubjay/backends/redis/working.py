@@ -2,7 +2,7 @@
 
 The keys of a session, whose place is user, project, agent, session and workflow with colons between:
 
-    scrubjay:{tenant}:working:session:PLACE    a hash: first, following, bytes, started, expires, ended, seen
+    scrubjay:{tenant}:working:session:PLACE    a hash: first, following, bytes, started, expires, ended
     scrubjay:{tenant}:working:messages:PLACE   a list of JSON objects, oldest first
     scrubjay:{tenant}:working:ids:PLACE        a sorted set: the ids of those messages by their position
     scrubjay:{tenant}:working:scratch:PLACE    a hash: name → version, a line break, JSON
@@ -13,10 +13,9 @@ They last for the session's life and the grace period after it. Two keys last fo
     scrubjay:working:tenants                   a set
 """
 
-import copy
 from collections.abc import AsyncIterator, Collection, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Self
+from typing import Any, Final
 from uuid import UUID
 
 from scrubjay.backends.redis import working_scripts as scripts
@@ -39,7 +38,7 @@ from scrubjay.model.working import (
     scratch_from,
     scratch_text,
 )
-from scrubjay.ports.working import Met, Outrun
+from scrubjay.ports.working import Met
 
 TENANTS: Final = f"{PREFIX}:working:tenants"
 
@@ -55,20 +54,12 @@ TENANTS_KNOWN: Final = 10_000
 
 
 class RedisWorking:
-    """The `Working` port, and `Fenced`. For Redis 6.2 and newer and for Valkey: one, behind Sentinel, a Cluster."""
+    """The `Working` port. For Redis 6.2 and newer and for Valkey: one, behind Sentinel, a Cluster."""
 
     def __init__(self, connection: RedisConnection, limits: Limits | None = None) -> None:
         self._connection = connection
         self.limits = limits or Limits()
-        self._number = -1
-        self._replay = False
         self._tenants: set[str] = set()
-
-    def fenced(self, number: int, *, replay: bool = False) -> Self:
-        """The same working memory, for one who knows of changes up to this number."""
-        other = copy.copy(self)
-        other._number, other._replay = number, replay  # noqa: SLF001 -- our own class
-        return other
 
     async def append(
         self,
@@ -81,21 +72,17 @@ class RedisWorking:
     ) -> list[Message]:
         """Put these behind what is there, and return them with their positions, in the order given."""
         await self._register(scope)
-        room = -1 if self._replay else self.limits.session_bytes
         said = [
             text for message in messages for text in (str(message.id), message_text(message), int(message.id in new))
         ]
-        status, *answer = await self._change(scripts.APPEND, scope, room, *said, now=now, ttl=ttl)
+        status, *answer = await self._run(scripts.APPEND, scope, self.limits.session_bytes, *said, now=now, ttl=ttl)
         if status == b"met":
             raise Met
         if status == b"full":
             self.limits.check_room(scope, int(answer[0]))
         placed, created = answer
         await self._register(scope, again=bool(created))
-        return [
-            message_from(body, position) if position >= 0 else message
-            for message, (position, body) in zip(messages, placed, strict=True)
-        ]
+        return [message_from(body, position) for position, body in placed]
 
     async def known(self, scope: Scope, ids: Sequence[UUID], *, now: datetime) -> list[Message]:
         """Return the messages with these ids that the session holds, whatever its state."""
@@ -116,9 +103,9 @@ class RedisWorking:
     ) -> Scratch:
         """Put a value on the scratchpad in place of the one with its name, and return it as it is stored."""
         await self._register(scope)
-        room = -1 if self._replay else self.limits.scratch_values
+        room = self.limits.scratch_values
         given = (scratch.name, scratch.version, *_expected(expect), room, scratch_text(scratch))
-        status, *answer = await self._change(scripts.SET, scope, *given, now=now, ttl=ttl)
+        status, *answer = await self._run(scripts.SET, scope, *given, now=now, ttl=ttl)
         match status:
             case b"conflict":
                 check_version(scratch.name, expect, answer[0].decode())
@@ -144,34 +131,34 @@ class RedisWorking:
     async def delete(self, scope: Scope, name: str, *, now: datetime, expect: str | None = None) -> bool:
         """Take a value off the scratchpad; return whether it was there."""
         # Made twice, it would say that nothing was there.
-        status, *answer = await self._change(scripts.DELETE, scope, name, *_expected(expect), now=now, repeat=False)
+        status, *answer = await self._run(scripts.DELETE, scope, name, *_expected(expect), now=now, repeat=False)
         if status == b"conflict":
             check_version(name, expect, answer[0].decode())
-        return status == b"made" or bool(answer[0])
+        return bool(answer[0])
 
     async def extend(self, scope: Scope, *, ttl: timedelta, now: datetime) -> Session | None:
         """Let a session live that long from now on; None when there is none or it is over."""
-        status, *answer = await self._change(scripts.EXTEND, scope, now=now, ttl=ttl)
+        status, *answer = await self._run(scripts.EXTEND, scope, now=now, ttl=ttl)
         return _session(scope, answer[0]) if status == b"done" else None
 
     async def end(self, scope: Scope, *, now: datetime) -> Session | None:
         """Let a session be over from now on; None when there is none."""
-        status, *answer = await self._change(scripts.END, scope, now=now)
+        status, *answer = await self._run(scripts.END, scope, now=now)
         return _session(scope, answer[0]) if status == b"done" else None
 
-    async def sessions(self, within: Scope, *, now: datetime, limit: int) -> list[Session]:  # noqa: ARG002 -- the port's shape
+    async def sessions(self, within: Scope | None, *, now: datetime, limit: int) -> list[Session]:  # noqa: ARG002 -- the port's shape
         """Return the sessions that the scope holds, those that live longest first; also those that are over."""
-        key = key_of(within.tenant, "working", "sessions")
-        names = await self._connection.call(lambda client: client.zrange(key, 0, -1))
-        scopes = [scope for name in names if within.holds(scope := scope_from_text(within.tenant, name))]
-        found = [session async for _, session in self._looked_up(scopes) if session is not None]
+        found: list[Session] = []
+        for tenant in [within.tenant] if within is not None else await self._all_tenants():
+            scopes = [one for one in await self._to_look_at(tenant, "+inf") if within is None or within.holds(one)]
+            found += [session async for _, session in self._looked_up(scopes) if session is not None]
         return sorted(found, key=lambda one: (-one.expires_at.timestamp(), scope_text(one.scope)))[:limit]
 
     async def waiting(self, *, now: datetime, soon: timedelta, limit: int) -> list[Waiting]:
         """Return sessions of every tenant whose messages should be drained, the most urgent first."""
         found: list[Waiting] = []
-        for tenant in sorted(await self._connection.call(lambda client: client.smembers(TENANTS))):
-            scopes = await self._to_look_at(tenant.decode(), _microseconds(now + soon))
+        for tenant in await self._all_tenants():
+            scopes = await self._to_look_at(tenant, _microseconds(now + soon))
             async for scope, session in self._looked_up(scopes):
                 if session is None or (not session.messages and session.state(now) != "live"):
                     await self._run(scripts.SWEEP, scope, now=now)
@@ -207,20 +194,6 @@ class RedisWorking:
                 self._tenants.clear()
             self._tenants.add(scope.tenant)
 
-    async def _change(
-        self,
-        script: str,
-        scope: Scope,
-        *own: object,
-        now: datetime,
-        ttl: timedelta | None = None,
-        repeat: bool = True,
-    ) -> list[Any]:
-        answer: list[Any] = await self._run(script, scope, *own, now=now, ttl=ttl, repeat=repeat)
-        if answer[0] == b"outrun":
-            raise Outrun
-        return answer
-
     async def _run(
         self,
         script: str,
@@ -236,12 +209,16 @@ class RedisWorking:
         moment = _microseconds(now) if now is not None else 0
         expires = moment + life // _MICROSECOND
         kept = (life + self.limits.grace) // timedelta(milliseconds=1)
-        given = (scope_text(scope), moment, self._number, int(self._replay), expires, kept, self.limits.messages, *own)
+        given = (scope_text(scope), moment, expires, kept, self.limits.messages, *own)
         keys = [session_key(scope, part) for part in ("session", "messages", "ids", "scratch")]
         keys.append(key_of(scope.tenant, "working", "sessions"))
         return await self._connection.call(lambda client: client.eval(script, len(keys), *keys, *given), repeat=repeat)
 
-    async def _to_look_at(self, tenant: str, horizon: int) -> list[Scope]:
+    async def _all_tenants(self) -> list[str]:
+        found: set[bytes] = await self._connection.call(lambda client: client.smembers(TENANTS))
+        return sorted(one.decode() for one in found)
+
+    async def _to_look_at(self, tenant: str, horizon: int | str) -> list[Scope]:
         key = key_of(tenant, "working", "sessions")
         names = await self._connection.call(lambda client: client.zrangebyscore(key, "-inf", horizon))
         return [scope_from_text(tenant, name) for name in names]

@@ -9,11 +9,9 @@ All keys of a script belong to one tenant, so that a Cluster has them on one nod
           5  the tenant's sessions, sorted by when they have to be looked at
     ARGV  1  the name of the session in 5
           2  now
-          3  the number of the change, or -1
-          4  whether it was noted before and is made now: 0 or 1
-          5  when the session expires
-          6  for how many milliseconds its keys last
-          7  the cap of messages
+          3  when the session expires
+          4  for how many milliseconds its keys last
+          5  the cap of messages
 
 and then what is its own. Moments are microseconds since 1970: a Lua number holds them exactly.
 """
@@ -46,22 +44,10 @@ local function is_over(held)
   return held.ended ~= '' or held.expires <= tonumber(ARGV[2])
 end
 
--- Whether this change may be made: nil, or why not. From now on its number is seen.
-local function barred()
-  local number, seen = tonumber(ARGV[3]), tonumber(redis.call('HGET', KEYS[1], 'seen') or 0)
-  if number < seen and number >= 0 and ARGV[4] == '0' then return 'outrun' end
-  if number <= seen and ARGV[4] == '1' then return 'made' end
-  if number > seen then
-    redis.call('HSET', KEYS[1], 'seen', ARGV[3])
-    if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[6]) end
-  end
-  return nil
-end
-
 -- When to look at it next: at once when it is over or long, else when it expires.
 local function schedule(held)
   local due = held.expires
-  if held.ended ~= '' or held.following - held.first > tonumber(ARGV[7]) then due = 0 end
+  if held.ended ~= '' or held.following - held.first > tonumber(ARGV[5]) then due = 0 end
   redis.call('ZADD', KEYS[5], string.format('%.0f', due), ARGV[1])
 end
 
@@ -77,20 +63,18 @@ local function renew(held)
     held = {first = 0, following = 0, bytes = 0}
     redis.call('HSET', KEYS[1], 'first', 0, 'following', 0, 'bytes', 0, 'started', ARGV[2], 'ended', '')
   end
-  held.ended, held.expires = '', tonumber(ARGV[5])
-  redis.call('HSET', KEYS[1], 'expires', ARGV[5])
+  held.ended, held.expires = '', tonumber(ARGV[3])
+  redis.call('HSET', KEYS[1], 'expires', ARGV[3])
   return held
 end
 
 local function last()
-  for key = 1, 4 do redis.call('PEXPIRE', KEYS[key], ARGV[6]) end
+  for key = 1, 4 do redis.call('PEXPIRE', KEYS[key], ARGV[4]) end
 end
 
--- What is left of a session is the number that it has seen, for as long as its keys would have lasted.
 local function let_go(held)
   if is_over(held) and held.following == held.first then
-    redis.call('HDEL', KEYS[1], 'first', 'following', 'bytes', 'started', 'expires', 'ended')
-    redis.call('DEL', KEYS[2], KEYS[3], KEYS[4])
+    redis.call('DEL', KEYS[1], KEYS[2], KEYS[3], KEYS[4])
     redis.call('ZREM', KEYS[5], ARGV[1])
   end
 end
@@ -105,45 +89,41 @@ local function version_of(name)
 end
 """
 
-# Its own: bytes allowed or -1, then id and body of each message, and whether the id has to be new: 0 or 1.
+# Its own: bytes allowed, then id and body of each message, and whether the id has to be new: 0 or 1.
 # Answers each with its position and its stored body, and whether the session is new.
 APPEND: Final = (
     _COMMON
     + """
 local held = known()
-local stopped = barred()
-if stopped == 'outrun' then return {stopped} end
 local following, taken = held and held.following or 0, held and held.bytes or 0
 local first, fresh, answers = held and held.first or 0, {}, {}
-for at = 9, #ARGV, 3 do
+for at = 7, #ARGV, 3 do
   local id, position = ARGV[at], fresh[ARGV[at]]
   if not position then
     position = redis.call('ZSCORE', KEYS[3], id)
-    if position and not stopped and ARGV[at + 2] == '1' then return {'met'} end
+    if position and ARGV[at + 2] == '1' then return {'met'} end
   end
-  if not position and not stopped then
+  if not position then
     position, following, taken = following, following + 1, taken + #ARGV[at + 1]
     fresh[id] = position
     fresh[#fresh + 1] = at
   end
-  answers[#answers + 1] = position or -1
+  answers[#answers + 1] = position
 end
-if not stopped then
-  if tonumber(ARGV[8]) >= 0 and taken > tonumber(ARGV[8]) then return {'full', taken} end
-  held = renew(held)
-  for _, at in ipairs(fresh) do
-    redis.call('RPUSH', KEYS[2], ARGV[at + 1])
-    redis.call('ZADD', KEYS[3], fresh[ARGV[at]], ARGV[at])
-  end
-  held.following, held.bytes = following, taken
-  redis.call('HSET', KEYS[1], 'following', following, 'bytes', taken)
-  schedule(held)
-  last()
+if taken > tonumber(ARGV[6]) then return {'full', taken} end
+held = renew(held)
+for _, at in ipairs(fresh) do
+  redis.call('RPUSH', KEYS[2], ARGV[at + 1])
+  redis.call('ZADD', KEYS[3], fresh[ARGV[at]], ARGV[at])
 end
+held.following, held.bytes = following, taken
+redis.call('HSET', KEYS[1], 'following', following, 'bytes', taken)
+schedule(held)
+last()
 local placed = {}
 for place, position in ipairs(answers) do
   position = tonumber(position)
-  placed[place] = {position, position >= 0 and redis.call('LINDEX', KEYS[2], position - first) or ''}
+  placed[place] = {position, redis.call('LINDEX', KEYS[2], position - first)}
 end
 return {'done', placed, created}
 """
@@ -156,7 +136,7 @@ KNOWN: Final = (
 local held = known()
 local placed = {}
 if not held then return placed end
-for at = 8, #ARGV do
+for at = 6, #ARGV do
   local position = redis.call('ZSCORE', KEYS[3], ARGV[at])
   if position then
     position = tonumber(position)
@@ -172,8 +152,8 @@ RECENT: Final = (
     _COMMON
     + """
 local held = known()
-if not held or (ARGV[9] == '0' and is_over(held)) then return {0, {}} end
-local bodies = redis.call('LRANGE', KEYS[2], -tonumber(ARGV[8]), -1)
+if not held or (ARGV[7] == '0' and is_over(held)) then return {0, {}} end
+local bodies = redis.call('LRANGE', KEYS[2], -tonumber(ARGV[6]), -1)
 return {held.following - #bodies, bodies}
 """
 )
@@ -184,26 +164,24 @@ TAKE: Final = (
     + """
 local held = known()
 if not held then return {0, {}} end
-return {held.first, redis.call('LRANGE', KEYS[2], 0, tonumber(ARGV[8]) - 1)}
+return {held.first, redis.call('LRANGE', KEYS[2], 0, tonumber(ARGV[6]) - 1)}
 """
 )
 
-# Its own: name, version, whether one is expected (0 or 1), which, values allowed or -1, and the value.
+# Its own: name, version, whether one is expected (0 or 1), which, values allowed, and the value.
 # Answers whether the session is new.
 SET: Final = (
     _COMMON
     + """
 local held = known()
-local stopped = barred()
-if stopped then return {stopped} end
 local found, value = '', false
-if held and not is_over(held) then found, value = version_of(ARGV[8]) end
-if found == ARGV[9] then return {'kept', value} end
-if ARGV[10] == '1' and found ~= ARGV[11] then return {'conflict', found} end
+if held and not is_over(held) then found, value = version_of(ARGV[6]) end
+if found == ARGV[7] then return {'kept', value} end
+if ARGV[8] == '1' and found ~= ARGV[9] then return {'conflict', found} end
 local count = (held and not is_over(held)) and redis.call('HLEN', KEYS[4]) or 0
-if found == '' and tonumber(ARGV[12]) >= 0 and count >= tonumber(ARGV[12]) then return {'full', count} end
+if found == '' and count >= tonumber(ARGV[10]) then return {'full', count} end
 held = renew(held)
-redis.call('HSET', KEYS[4], ARGV[8], ARGV[9] .. '\\n' .. ARGV[13])
+redis.call('HSET', KEYS[4], ARGV[6], ARGV[7] .. '\\n' .. ARGV[11])
 schedule(held)
 last()
 return {'done', created}
@@ -216,9 +194,9 @@ SCRATCH: Final = (
     + """
 local held = known()
 if not held or is_over(held) then return {} end
-if not ARGV[8] then return redis.call('HGETALL', KEYS[4]) end
-local value = redis.call('HGET', KEYS[4], ARGV[8])
-return value and {ARGV[8], value} or {}
+if not ARGV[6] then return redis.call('HGETALL', KEYS[4]) end
+local value = redis.call('HGET', KEYS[4], ARGV[6])
+return value and {ARGV[6], value} or {}
 """
 )
 
@@ -227,11 +205,9 @@ DELETE: Final = (
     _COMMON
     + """
 local held = known()
-local stopped = barred()
-if stopped then return {stopped} end
-local found = (held and not is_over(held)) and version_of(ARGV[8]) or ''
-if ARGV[9] == '1' and found ~= ARGV[10] then return {'conflict', found} end
-return {'done', found ~= '' and redis.call('HDEL', KEYS[4], ARGV[8]) or 0}
+local found = (held and not is_over(held)) and version_of(ARGV[6]) or ''
+if ARGV[7] == '1' and found ~= ARGV[8] then return {'conflict', found} end
+return {'done', found ~= '' and redis.call('HDEL', KEYS[4], ARGV[6]) or 0}
 """
 )
 
@@ -239,8 +215,6 @@ EXTEND: Final = (
     _COMMON
     + """
 local held = known()
-local stopped = barred()
-if stopped then return {stopped} end
 if not held or is_over(held) then return {'none'} end
 held = renew(held)
 schedule(held)
@@ -253,8 +227,6 @@ END: Final = (
     _COMMON
     + """
 local held = known()
-local stopped = barred()
-if stopped then return {stopped} end
 if not held then return {'none'} end
 if not is_over(held) then
   held.ended = ARGV[2]
@@ -275,8 +247,8 @@ DRAINED: Final = (
 local held = known()
 if not held then return 0 end
 local done, gone = {}, 0
-for at = 8, #ARGV do done[ARGV[at]] = true end
-for _, id in ipairs(redis.call('ZRANGE', KEYS[3], 0, #ARGV - 8)) do
+for at = 6, #ARGV do done[ARGV[at]] = true end
+for _, id in ipairs(redis.call('ZRANGE', KEYS[3], 0, #ARGV - 6)) do
   if not done[id] then break end
   gone = gone + 1
 end
@@ -300,7 +272,7 @@ DISCARD: Final = (
 local held = known()
 if not held then return 0 end
 local unwanted, kept = {}, {}
-for at = 8, #ARGV do unwanted[ARGV[at]] = true end
+for at = 6, #ARGV do unwanted[ARGV[at]] = true end
 for _, body in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do
   if unwanted[string.sub(body, 8, 43)] then held.bytes = held.bytes - #body else kept[#kept + 1] = body end
 end

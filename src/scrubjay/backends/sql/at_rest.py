@@ -1,7 +1,6 @@
 """What the record database keeps beside memories and files and may be encrypted, to be stored anew in place."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import replace
 from itertools import groupby
 from typing import Any, Final
 
@@ -14,7 +13,6 @@ from scrubjay.backends.sql.places import interned, scope_from
 from scrubjay.backends.sql.schema import (
     scopes,
     work_troubles,
-    working_detours,
     working_messages,
     working_scratch,
     working_sessions,
@@ -26,7 +24,6 @@ from scrubjay.model.work import Trouble
 from scrubjay.model.working import Message, Scratch, message_from, message_text, scratch_from, scratch_text
 from scrubjay.ports.access import Claim
 from scrubjay.ports.at_rest import ANSWERS, SESSIONS, TROUBLES, KeptAnswer, Said
-from scrubjay.ports.working import operation_from, operation_text
 
 PAGE: Final = 100
 """Rows that are read at once: others write in between."""
@@ -98,46 +95,6 @@ def _scratch_replaced(connection: Connection, number: int, before: Scratch, afte
     if body is None or scratch_from(before.name, body) != before:
         return 0
     return connection.execute(update(working_scratch).where(same).values(body=scratch_text(after))).rowcount
-
-
-class SqlDetoured:
-    """The `AtRest` port for changes of sessions that wait for a working memory which is away."""
-
-    name = SESSIONS
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    async def all(self) -> AsyncIterator[Said]:
-        """Go through the changes in their order, those that say something."""
-        column = working_detours.c
-        rows = _with_scope(column.scope_id, column.number, column.body).where(column.body.is_not(None))
-        async for page in _pages(self._database, rows, column.number):
-            for row in page:
-                noted = operation_from(row.number, row.body)
-                scratch = (noted.scratch,) if noted.scratch is not None else ()
-                yield Said(scope=_scope(row), messages=noted.messages, scratch=scratch, number=row.number)
-
-    async def replace(self, before: Said, after: Said) -> int:
-        """Store a change anew, unless it has been made meanwhile."""
-        column = working_detours.c
-
-        def work(connection: Connection) -> int:
-            same = column.number == before.number
-            body = connection.execute(select(column.body).where(same).with_for_update()).scalar()
-            if body is None:
-                return 0
-            noted = operation_from(before.number, body)
-            scratch = (noted.scratch,) if noted.scratch is not None else ()
-            if (noted.messages, scratch) != (before.messages, before.scratch):
-                return 0
-            said = [*(one.content for one in after.messages), *(one.value for one in after.scratch)]
-            sealing.check_texts(connection, before.scope.tenant, said)
-            anew = operation_text(replace(noted, messages=after.messages, scratch=next(iter(after.scratch), None)))
-            connection.execute(update(working_detours).where(same).values(body=anew))
-            return len(after.messages) + len(after.scratch)
-
-        return await self._database.write(work)
 
 
 class SqlKeptAnswers:

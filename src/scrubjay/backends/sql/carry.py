@@ -31,7 +31,6 @@ from scrubjay.backends.sql.schema import (
     scopes,
     vectors,
     work_troubles,
-    working_detours,
     working_sessions,
 )
 from scrubjay.backends.sql.wholes import session_places, store_blobs, store_sessions, whole_blobs, whole_sessions
@@ -158,7 +157,6 @@ class SqlPortable:
             access.put_keys(connection, outline.api_keys)
             elsewhere.put_notes(connection, outline.elsewhere)
             _count_on_from(connection, generations, outline.last_number)
-            _count_on_from(connection, working_detours, outline.last_detour)
 
         await self._database.write(work)
 
@@ -258,7 +256,6 @@ _WORTH: Final = (
     (memories, "seq", "memory", "memories"),
     (blobs, "number", "file", "files"),
     (working_sessions, "scope_id", "session", "sessions"),
-    (working_detours, "body", "change of a session", "changes of sessions"),
     (work_troubles, "body", "message that could not be stored", "messages that could not be stored"),
     (vectors, "vector", "vector", "vectors"),
     (schema_access.api_keys, "id", "API key", "API keys"),
@@ -289,7 +286,6 @@ def _outline(connection: Connection) -> Outline:
         sessions=dict(sorted(in_sessions.items())),
         generations=tuple(generation_of(row) for row in known),
         last_number=_last(connection, generations),
-        last_detour=_last(connection, working_detours),
         audit=_counted(connection, select(logged.tenant, func.count()).group_by(logged.tenant)),
         api_keys=access.all_keys(connection),
         keys=data_keys.all_keys(connection),

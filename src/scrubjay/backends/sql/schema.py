@@ -28,7 +28,7 @@ from sqlalchemy.sql.compiler import DDLCompiler
 
 from scrubjay.backends.sql.types import Id, Instant, JsonObject, Words
 
-HEAD: Final = "0014"
+HEAD: Final = "0015"
 """The newest migration. A test checks that Alembic agrees."""
 
 metadata = MetaData(
@@ -224,18 +224,6 @@ working_scratch = Table(
     Column("name", Text, primary_key=True),
     Column("version", Text, nullable=False),
     Column("body", Text, nullable=False),
-)
-
-# Changes of sessions in Redis while it is away, in their order. The last one of a session stays, without its body,
-# when it has been made there: its number tells late arrivals from new ones.
-working_detours = Table(
-    "working_detours",
-    metadata,
-    Column("number", RowNumber, primary_key=True, autoincrement=True),
-    Column("scope_id", RowNumber, ForeignKey("scopes.id"), nullable=False),
-    Column("body", Text),
-    Index("ix_working_detours_scope_id", "scope_id", "number"),
-    sqlite_autoincrement=True,
 )
 
 # Files that memories speak of. A blob is stored once for a tenant, and lives as long as a memory holds it.

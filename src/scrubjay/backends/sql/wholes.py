@@ -8,7 +8,6 @@ from typing import Any, Final, TypeVar
 from sqlalchemy import Column, Connection, Row, Table, delete, func, insert, or_, select
 
 from scrubjay.backends.sql.blobs import WHOLE, checked, contents_of, let_hold, locked, store_new
-from scrubjay.backends.sql.detours import detour_of
 from scrubjay.backends.sql.places import interned, scope_from, stored
 from scrubjay.backends.sql.schema import (
     blob_holders,
@@ -16,7 +15,6 @@ from scrubjay.backends.sql.schema import (
     scopes,
     work_marks,
     work_troubles,
-    working_detours,
     working_messages,
     working_scratch,
     working_sessions,
@@ -26,8 +24,7 @@ from scrubjay.backends.sql.worklog import trouble_of, trouble_row
 from scrubjay.model import SCOPE_NAMES, Scope
 from scrubjay.model.work import Step, Trouble
 from scrubjay.model.working import Scratch, Session, message_from, scratch_from
-from scrubjay.ports import Blob, Detour, WholeBlob, WholeSession
-from scrubjay.ports.working import operation_text
+from scrubjay.ports import Blob, WholeBlob, WholeSession
 
 T = TypeVar("T")
 
@@ -77,7 +74,6 @@ def session_places(connection: Connection) -> list[tuple[Scope, int, int]]:
     size = func.coalesce(working_sessions.c.bytes, 0)
     kept = or_(
         working_sessions.c.scope_id.is_not(None),
-        scopes.c.id.in_(select(working_detours.c.scope_id)),
         scopes.c.id.in_(select(work_troubles.c.scope_id).where(work_troubles.c.body.is_not(None))),
         scopes.c.id.in_(select(work_marks.c.scope_id).where(work_marks.c.step == _DISTILL)),
     )
@@ -99,7 +95,6 @@ def whole_sessions(
     sessions = _by(working_sessions, working_sessions.c.scope_id, numbers, connection)
     messages = _by(working_messages, working_messages.c.scope_id, numbers, connection, working_messages.c.position)
     scratch = _by(working_scratch, working_scratch.c.scope_id, numbers, connection)
-    detours = _by(working_detours, working_detours.c.scope_id, numbers, connection, working_detours.c.number)
     troubles = _by(work_troubles, work_troubles.c.scope_id, numbers, connection)
     marks = _by(work_marks, work_marks.c.scope_id, numbers, connection)
     return [
@@ -108,7 +103,6 @@ def whole_sessions(
             session=next((session_of(scope, row) for row in sessions[number]), None),
             messages=tuple(message_from(row.body, row.position) for row in messages[number]),
             scratch=tuple(_on_the_pad(scratch[number])),
-            detour=detour_of(detours[number]),
             troubles=tuple(_kept_troubles(scope, troubles[number])),
             distilled=next((row.place for row in marks[number] if row.step == _DISTILL), -1),
         )
@@ -130,7 +124,7 @@ def store_sessions(connection: Connection, given: Sequence[WholeSession]) -> Non
     if not given:
         return
     numbers = interned(connection, {one.scope for one in given})
-    for table in (working_messages, working_scratch, working_detours, working_sessions, work_troubles, work_marks):
+    for table in (working_messages, working_scratch, working_sessions, work_troubles, work_marks):
         connection.execute(delete(table).where(table.c.scope_id.in_(numbers.values())))
     for one in given:
         number = numbers[one.scope]
@@ -140,8 +134,6 @@ def store_sessions(connection: Connection, given: Sequence[WholeSession]) -> Non
             connection.execute(insert(working_messages), [message_row(number, message) for message in one.messages])
         for scratch in one.scratch:
             put_scratch(connection, number, scratch)
-        for row in _noted(one.detour):
-            connection.execute(insert(working_detours).values(scope_id=number, **row))
         for trouble in one.troubles:
             connection.execute(insert(work_troubles).values(scope_id=number, **trouble_row(trouble)))
         if one.distilled >= 0:
@@ -158,14 +150,6 @@ def _values(session: Session) -> dict[str, Any]:
         "expires_at": session.expires_at,
         "ended_at": session.ended_at,
     }
-
-
-def _noted(detour: Detour) -> list[dict[str, Any]]:
-    """The rows of a detour. The last number is kept also when its change is made: it tells late arrivals from new."""
-    rows = [{"number": one.number, "body": operation_text(one)} for one in detour.operations]
-    if detour.number > max((one.number for one in detour.operations), default=0):
-        rows.append({"number": detour.number, "body": None})
-    return rows
 
 
 def as_many_as_fit(sized: Sequence[tuple[T, int]]) -> list[T]:

@@ -43,12 +43,22 @@ _BY_SCOPE = _ROWS.where(*(column == bindparam(f"the_{column.name}") for column i
 _BY_NUMBER = _ROWS.where(_SESSIONS.scope_id == bindparam("number"))
 _THE_SESSION = _SESSIONS.scope_id == bindparam("number")
 _THE_VALUE = (_SCRATCH.scope_id == bindparam("number"), _SCRATCH.name == bindparam("value_name"))
+# One statement, and so one round trip to a server. The scope is a subquery, not a join: the order then comes from the
+# index, where a join would sort every message of the session.
+_THE_SCOPE = select(scopes.c.id).where(*(column == bindparam(f"the_{column.name}") for column in _NAMES))
 _NEWEST = (
-    select(_MESSAGES.position, _MESSAGES.body)
-    .where(_MESSAGES.scope_id == bindparam("number"))
+    select(_MESSAGES.position, _MESSAGES.body, _SESSIONS.expires_at, _SESSIONS.ended_at)
+    .join(working_sessions, _SESSIONS.scope_id == _MESSAGES.scope_id)
+    .where(_MESSAGES.scope_id == _THE_SCOPE.scalar_subquery())
     .order_by(_MESSAGES.position.desc())
     .limit(bindparam("most"))
 )
+_VALUES = (
+    select(_SCRATCH.name, _SCRATCH.body, _SESSIONS.expires_at, _SESSIONS.ended_at)
+    .join(working_sessions, _SESSIONS.scope_id == _SCRATCH.scope_id)
+    .where(_SCRATCH.scope_id == _THE_SCOPE.scalar_subquery())
+)
+_ONE_VALUE = _VALUES.where(_SCRATCH.name == bindparam("value_name"))
 _OLDEST = (
     select(_MESSAGES.position, _MESSAGES.body, _MESSAGES.id, _MESSAGES.bytes)
     .where(_MESSAGES.scope_id == bindparam("number"))
@@ -91,7 +101,7 @@ class SqlWorking:
         check_session(scope)
 
         def work(connection: Connection) -> list[Message]:
-            held = _opened(connection, scope, now=now, ttl=ttl)
+            held, renewed = _opened(connection, scope, now=now, ttl=ttl)
             known = _known(connection, held.number, [message.id for message in messages])
             if not known.keys().isdisjoint(new):
                 raise Met
@@ -104,7 +114,7 @@ class SqlWorking:
             if placed:
                 sealing.check_texts(connection, scope.tenant, [message.content for message in placed])
                 connection.execute(insert(working_messages), [message_row(held.number, message) for message in placed])
-            _store(connection, held.number, bytes=taken, following=following + len(placed))
+            _store(connection, held.number, **renewed, bytes=taken, following=following + len(placed))
             known |= {message.id: message for message in placed}
             return [known[message.id] for message in messages]
 
@@ -116,14 +126,12 @@ class SqlWorking:
 
     async def recent(self, scope: Scope, *, limit: int, now: datetime, over: bool = False) -> Recent:
         """Return the newest messages in the order they were said."""
-
-        def work(connection: Connection, held: _Held) -> Recent:
-            if held.is_over(now) and not over:
-                return Recent()
-            found = connection.execute(_NEWEST, {"number": held.number, "most": limit}).fetchall()
-            return Recent(messages=tuple(message_from(body, position) for position, body in reversed(found)))
-
-        return await self._look(scope, work, Recent())
+        check_session(scope)
+        asked = {**_names_of(scope), "most": limit}
+        found = await self._database.glance(lambda connection: connection.execute(_NEWEST, asked).fetchall())
+        if not over and found and _is_over(found[0], now):
+            return Recent()
+        return Recent(messages=tuple(message_from(row.body, row.position) for row in reversed(found)))
 
     async def session(self, scope: Scope, *, now: datetime) -> Session | None:  # noqa: ARG002 -- the port's shape
         """Return what is known of the session, also when it is over."""
@@ -136,7 +144,7 @@ class SqlWorking:
         check_session(scope)
 
         def work(connection: Connection) -> Scratch:
-            held = _opened(connection, scope, now=now, ttl=ttl)
+            held, renewed = _opened(connection, scope, now=now, ttl=ttl)
             known = _value(connection, held.number, scratch.name)
             if known is not None and known.version == scratch.version:
                 return known
@@ -146,30 +154,20 @@ class SqlWorking:
                 self.limits.check_pad(scope, connection.execute(count).scalar_one() + 1)
             sealing.check_texts(connection, scope.tenant, [scratch.value])
             put_scratch(connection, held.number, scratch)
+            _store(connection, held.number, **renewed)
             return scratch
 
         return await self._database.write(work)
 
     async def get(self, scope: Scope, name: str, *, now: datetime) -> Scratch | None:
         """Return the value of this name, or None."""
-
-        def work(connection: Connection, held: _Held) -> Scratch | None:
-            return None if held.is_over(now) else _value(connection, held.number, name)
-
-        return await self._look(scope, work, None)
+        found = await self._values(_ONE_VALUE, scope, now, value_name=name)
+        return found[0] if found else None
 
     async def scratch(self, scope: Scope, *, now: datetime) -> list[Scratch]:
         """Return all values on the scratchpad, by name."""
-
-        def work(connection: Connection, held: _Held) -> list[Scratch]:
-            if held.is_over(now):
-                return []
-            statement = select(_SCRATCH.name, _SCRATCH.body).where(_SCRATCH.scope_id == held.number)
-            found = [scratch_from(name, body) for name, body in connection.execute(statement)]
-            # Here, not in the statement: databases sort by rules of their own.
-            return sorted(found, key=lambda one: one.name)
-
-        return await self._look(scope, work, [])
+        # Sorted here, not in the statement: databases sort by rules of their own.
+        return sorted(await self._values(_VALUES, scope, now), key=lambda one: one.name)
 
     async def delete(self, scope: Scope, name: str, *, now: datetime, expect: str | None = None) -> bool:
         """Take a value off the scratchpad; return whether it was there."""
@@ -209,9 +207,10 @@ class SqlWorking:
 
         return await self._change(scope, work)
 
-    async def sessions(self, within: Scope, *, now: datetime, limit: int) -> list[Session]:  # noqa: ARG002 -- the port's shape
+    async def sessions(self, within: Scope | None, *, now: datetime, limit: int) -> list[Session]:  # noqa: ARG002 -- the port's shape
         """Return the sessions that the scope holds, those that live longest first; also those that are over."""
-        statement = _ROWS.where(place_condition(Filter(scope=within, reach="holds")))
+        held = [place_condition(Filter(scope=within, reach="holds"))] if within is not None else []
+        statement = _ROWS.where(*held)
         found = await self._database.read(lambda connection: _all(connection, statement))
         return sorted(
             (held.session for held in found), key=lambda one: (-one.expires_at.timestamp(), scope_text(one.scope))
@@ -288,6 +287,12 @@ class SqlWorking:
     async def shut(self) -> None:
         """The database is shut by whoever keeps the records."""
 
+    async def _values(self, statement: Select[Any], scope: Scope, now: datetime, **given: str) -> list[Scratch]:
+        check_session(scope)
+        asked = {**_names_of(scope), **given}
+        found = await self._database.glance(lambda connection: connection.execute(statement, asked).fetchall())
+        return [scratch_from(row.name, row.body) for row in found if not _is_over(row, now)]
+
     async def _look(self, scope: Scope, work: Callable[[Connection, _Held], T], nothing: T) -> T:
         """Read something of a session, or what stands for nothing when there is none."""
         check_session(scope)
@@ -320,9 +325,16 @@ def _locked(connection: Connection, statement: Select[Any]) -> Select[Any]:
 
 
 def _found(connection: Connection, scope: Scope, *, lock: bool = False) -> _Held | None:
-    names = {f"the_{name}": value for name, value in zip(SCOPE_NAMES, stored(scope), strict=True)}
-    row = connection.execute(_locked(connection, _BY_SCOPE) if lock else _BY_SCOPE, names).first()
+    row = connection.execute(_locked(connection, _BY_SCOPE) if lock else _BY_SCOPE, _names_of(scope)).first()
     return _held(row) if row is not None else None
+
+
+def _names_of(scope: Scope) -> dict[str, str]:
+    return {f"the_{name}": value for name, value in zip(SCOPE_NAMES, stored(scope), strict=True)}
+
+
+def _is_over(row: Any, now: datetime) -> bool:  # noqa: ANN401 -- a row with these two columns, whatever else is in it
+    return bool(row.ended_at is not None or row.expires_at <= now)
 
 
 def _all(connection: Connection, statement: Select[Any]) -> list[_Held]:
@@ -333,8 +345,11 @@ def _held(row: Row[Any]) -> _Held:
     return _Held(row.scope_id, session_of(scope_from(tuple(row)[-len(SCOPE_NAMES) :]), row))
 
 
-def _opened(connection: Connection, scope: Scope, *, now: datetime, ttl: timedelta) -> _Held:
-    """The session with its life renewed: begun when it is new, opened again when it is over."""
+def _opened(connection: Connection, scope: Scope, *, now: datetime, ttl: timedelta) -> tuple[_Held, dict[str, Any]]:
+    """The session, begun when it is new, and what its row has to say so that its life is renewed.
+
+    One that is over is opened again, without its scratchpad.
+    """
     held = _found(connection, scope, lock=True)
     if held is None:
         number = interned(connection, [scope])[scope]
@@ -342,11 +357,11 @@ def _opened(connection: Connection, scope: Scope, *, now: datetime, ttl: timedel
         connection.execute(insert_into(connection, working_sessions).on_conflict_do_nothing(), fresh)
         row = connection.execute(_locked(connection, _BY_NUMBER), {"number": number}).one()
         held = _held(row)
+    renewed: dict[str, Any] = {"expires_at": now + ttl}
     if held.is_over(now):
         _clear(connection, held.number)
-        _store(connection, held.number, started_at=now, ended_at=None)
-    _store(connection, held.number, expires_at=now + ttl)
-    return held
+        renewed |= {"started_at": now, "ended_at": None}
+    return held, renewed
 
 
 def _known(connection: Connection, number: int, ids: Sequence[UUID]) -> dict[UUID, Message]:

@@ -99,7 +99,7 @@ class Episodes:
         """Return what just happened in a session, in order, in at most `budget` tokens when it is written by `str()`.
 
         Messages that the session still holds come first; what room is left goes to the newest of its stored episodes.
-        `source` says to read `working` or `records` only. When working memory is away, `degraded` says so.
+        `source` says to read `working` or `records` only. `degraded` is as in `working.recent`.
         """
         check_whole("budget", budget, least=1, most=MOST_BUDGET)
         chosen = source or self._core.parts.working_source

@@ -5,7 +5,6 @@ from typing import Final, Protocol
 from scrubjay.model import Memory
 from scrubjay.ports import (
     Blobs,
-    Detours,
     Generations,
     Outline,
     Piece,
@@ -33,10 +32,6 @@ class PortableStore(Records, Generations, Portable, Protocol):
     @property
     def working(self) -> Working:
         """Its sessions."""
-
-    @property
-    def detours(self) -> Detours:
-        """What it notes for sessions that are elsewhere."""
 
     @property
     def log(self) -> Worklog:

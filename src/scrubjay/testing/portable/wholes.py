@@ -4,7 +4,7 @@ import pytest
 
 from scrubjay.errors import Conflict
 from scrubjay.model import Scope, new_id
-from scrubjay.ports import Blob, Operation, Outline, Piece, WholeBlob
+from scrubjay.ports import Blob, Outline, Piece, WholeBlob
 from scrubjay.testing.portable.stores import (
     SOURCE,
     PortableStore,
@@ -14,7 +14,7 @@ from scrubjay.testing.portable.stores import (
     pieces_of,
     sessions_of,
 )
-from scrubjay.testing.values import DAY, HOUR, NOW, a_memory, a_scope, told
+from scrubjay.testing.values import HOUR, NOW, a_memory, a_scope, told
 from scrubjay.testing.working import a_message, a_value, noted, said, some_messages
 
 HERE = Scope(tenant="acme")
@@ -45,7 +45,7 @@ async def with_blobs(store: PortableStore) -> None:
 
 
 async def with_sessions(store: PortableStore) -> None:
-    """Sessions of two tenants: one that goes on, one that is over and partly drained, and changes that wait."""
+    """Sessions of two tenants: two that go on, one of them a scratchpad alone, and one over and partly drained."""
     calls = ({"name": "search", "arguments": {"q": "ünïcode 🐦"}},)
     await said(store.working, *some_messages(3), a_message("", tool_calls=calls), scope=LIVE)
     await noted(store.working, a_value({"step": 2, "of": [1, None]}), scope=LIVE)
@@ -54,12 +54,6 @@ async def with_sessions(store: PortableStore) -> None:
     await store.working.end(OVER, now=NOW + HOUR / 2)
     await store.working.drained(OVER, [message.id for message in old[:2]], now=NOW + HOUR / 2)
     await noted(store.working, a_value(1), scope=ELSEWHERE)
-    for scope, many in ((ELSEWHERE, 2), (a_scope(session="in Redis"), 3)):
-        for message in some_messages(many):
-            append = Operation(do="append", at=NOW, ttl=HOUR, messages=(message,))
-            await store.detours.note(scope, lambda _, append=append: append)  # type: ignore[misc]  # a lambda with a default
-    await store.detours.settled(a_scope(session="in Redis"), 4)
-    await store.detours.settled(ELSEWHERE, 2)
     for item, body in (("one", "kept nowhere else"), ("two", "neither"), ("three", None)):
         await store.log.failed("drain", item, LIVE, error="no", at=NOW, tries=1, pause=HOUR, body=body)
     await store.upkeep.mark("distill", DISTILLED, 7)
@@ -107,7 +101,6 @@ class WholesSuite:
         before = await sessions_of(store)
         assert [(whole.scope.tenant, whole.scope.session) for whole in before] == [
             ("default", "distilled"),
-            ("default", "in Redis"),
             ("default", "live"),
             ("default", "over"),
             ("other", "live"),
@@ -115,10 +108,9 @@ class WholesSuite:
         await carry(store, other, batch=2)
         assert await sessions_of(other) == before
         assert await outline_of(other) == await outline_of(store)
-        assert (await outline_of(other)).sessions == {"default": 4, "other": 1}
+        assert (await outline_of(other)).sessions == {"default": 3, "other": 1}
         assert [one.item for one in await other.log.troubles(limit=9)] == ["one", "two"]
-        for scope in (LIVE, OVER, ELSEWHERE, a_scope(session="in Redis")):
-            assert await other.detours.detour(scope) == await store.detours.detour(scope)
+        for scope in (LIVE, OVER, ELSEWHERE):
             assert await other.working.session(scope, now=NOW) == await store.working.session(scope, now=NOW)
             assert await other.working.scratch(scope, now=NOW) == await store.working.scratch(scope, now=NOW)
             assert await other.working.take(scope, limit=9) == await store.working.take(scope, limit=9)
@@ -132,9 +124,6 @@ class WholesSuite:
         await noted(other.working, a_value("next"), scope=LIVE, expect=plan.version)
         [waiting] = await other.working.waiting(now=NOW, soon=HOUR / 2, limit=5)
         assert (waiting.scope, waiting.why, waiting.messages) == (OVER, "ended", 3)
-        # A number that was used may be known to a store that is away.
-        extend = Operation(do="extend", at=NOW, ttl=DAY)
-        assert (await other.detours.note(LIVE, lambda _: extend)).number == 6
 
     async def test_what_was_distilled_is_not_distilled_again(self, store: PortableStore, other: PortableStore) -> None:
         await told(store, *(a_memory(f"turn {turn}", kind="message", scope=DISTILLED) for turn in range(3)))
