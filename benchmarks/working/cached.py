@@ -1,8 +1,9 @@
 """Copies of the newest messages in Redis, in front of the record store: what was tried, to be measured again.
 
-A copy is right as long as whoever changes the session can reach Redis. A process that cannot leaves an older one behind,
-so a copy lives for two seconds from the look that it is made of, by the clock of Redis. A reader who finds none puts a
-token there, reads the record store, and puts the copy only if the token is still there: a change in between takes it away.
+A copy is right as long as whoever changes the session can reach Redis. A process that cannot leaves an older one
+behind, so a copy lives for two seconds from the look that it is made of, by the clock of Redis. A reader who finds none
+puts a token there, reads the record store, and puts the copy only if the token is still there: a change in between
+takes it away.
 """
 
 from collections.abc import Collection, Sequence

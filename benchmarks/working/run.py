@@ -33,9 +33,10 @@ from scrubjay.model import Scope, new_id
 from scrubjay.model.working import Limits, Message, Scratch
 from scrubjay.ports import Working
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "scripts"), str(ROOT / "benchmarks" / "backends")]
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "backends"))
 from profiles import DurablePostgres
+
 from services import Redis
 
 DAY = timedelta(days=1)

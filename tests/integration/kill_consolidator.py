@@ -50,7 +50,8 @@ class Killing:
 
 def opened(records: str, working: str, home: str) -> Scrubjay:
     """A memory on these stores, with a model that needs no start."""
-    settings = read_settings(records=records, working=working, home=home, background=False)
+    kept = "redis" if working else "records"
+    settings = read_settings(records=records, working=working, working_durability=kept, home=home, background=False)
     return wire(settings, embedder=ToyEmbedder(dimensions=16))
 
 

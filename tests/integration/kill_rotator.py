@@ -54,6 +54,7 @@ class Killing:
 def opened(records: str, working: str, home: str, keys: str) -> Scrubjay:
     """A memory on these stores, in which everything is encrypted."""
     options = {"encrypt": "all", "encryption_key": keys, "background": False}
+    options["working_durability"] = "redis" if working else "records"
     settings = read_settings(records=records, working=working, home=home, **options)
     return wire(settings, embedder=ToyEmbedder(dimensions=16))
 

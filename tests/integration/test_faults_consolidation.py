@@ -29,11 +29,8 @@ LEASE = timedelta(seconds=3)
 """How long work stays with a worker whose records fell before it could give it back. Usually nobody waits for that."""
 
 
-class DurableRedis(Faulty, Redis):
-    """A Redis that keeps what it has acknowledged."""
-
-    def command(self):
-        return [word if word != "no" else "yes" for word in super().command()]
+class ForgetfulRedis(Faulty, Redis):
+    """A Redis that keeps nothing: when it comes back, it is empty."""
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +38,7 @@ def servers():
     with ExitStack() as stack:
         yield {
             "records": stack.enter_context(running(FaultyPostgres)),
-            "working": stack.enter_context(running(DurableRedis)),
+            "working": stack.enter_context(running(ForgetfulRedis)),
             "vectors": stack.enter_context(running(FaultyQdrant)),
         }
 

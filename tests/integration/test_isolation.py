@@ -208,7 +208,9 @@ async def installation(engine, new_setup, tmp_path, request):
     if engine != "redis":
         yield await new_setup(engine).open()
         return
-    settings = read_settings(home=tmp_path, working=request.getfixturevalue("redis_url"), background=False)
+    settings = read_settings(
+        home=tmp_path, working=request.getfixturevalue("redis_url"), working_durability="redis", background=False
+    )
     async with wire(settings, embedder=ToyEmbedder()) as jay:
         yield jay
 

@@ -80,7 +80,7 @@ async def test_there_and_back_is_the_same(new_setup):
     assert there.carried.memories == len(everything[0])
     assert dict(there.carried.tenants) == everything[1].tenants
     assert dict(there.carried.blobs) == everything[1].blobs == {"default": 9, "other": 9}
-    assert dict(there.carried.sessions) == everything[1].sessions == {"default": 3, "other": 3}
+    assert dict(there.carried.sessions) == everything[1].sessions == {"default": 2, "other": 2}
     assert there.carried.vectors == {1: len(everything[2][1]), 2: len(everything[2][2])}
     assert len(everything[2][1]) > 1400
 

@@ -53,7 +53,6 @@ NO_TEXT = {
 """Words of a fixed list, numbers and moments: anything else there is refused."""
 
 
-AWAY = "redis://127.0.0.1:1"
 """A Redis that is not there."""
 
 
@@ -235,19 +234,15 @@ def stored_in_files(folder):
     return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
-@pytest.fixture(params=["embedded", "servers", "redis away"])
+@pytest.fixture(params=["embedded", "servers"])
 def places(request, tmp_path):
     """Settings, and how to read all that was stored with them."""
-    match request.param:
-        case "embedded":
-            return {}, lambda: stored_in_files(tmp_path)
-        case "redis away":
-            # What is told meanwhile waits in the record store.
-            return {"working": AWAY}, lambda: stored_in_files(tmp_path)
+    if request.param == "embedded":
+        return {}, lambda: stored_in_files(tmp_path)
     postgres = request.getfixturevalue("postgres_database")()
     server = request.getfixturevalue("redis_url")
     return (
-        {"records": postgres, "working": server},
+        {"records": postgres, "working": server, "working_durability": "redis"},
         lambda: stored_in_postgres(postgres) + stored_in_redis(server) + stored_in_files(tmp_path),
     )
 
@@ -260,10 +255,9 @@ async def test_no_verb_lets_a_secret_through(places, tmp_path):
         await plant(jay, planting)
         assert len(planting.planted) > 100
         assert planting.found_in(stored()) == []
-        if options.get("working") != AWAY:
-            await jay.working.end(session="s")
-            await jay.consolidate()
-            assert planting.found_in(stored()) == []
+        await jay.working.end(session="s")
+        await jay.consolidate()
+        assert planting.found_in(stored()) == []
     assert planting.found_in(stored()) == []
 
 

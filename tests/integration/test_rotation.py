@@ -42,18 +42,24 @@ BLOB = Blob(b"a kept file\n" * 50)
 CLAIM = Claim(tenant="default", name=b"name", request=b"request")
 BODY = "kept \u2618".encode() + bytes(range(256))
 ROTATOR = Path(__file__).with_name("kill_rotator.py")
+NO_REDIS = {"working": "", "working_durability": "records"}
 COUNTED = {"archived episodes": 3, "failed pieces of work": 1, "files": 1, "kept answers": 1}
+
+
+def sessions_in(url):
+    """Settings by which Redis keeps the sessions."""
+    return {"working": url, "working_durability": "redis"}
 
 
 @pytest.fixture(params=["embedded", "production"])
 def place(request, tmp_path):
-    """Where records and sessions are: one SQLite file, or PostgreSQL and Redis."""
+    """Where records and sessions are: one SQLite file, or PostgreSQL and a Redis that keeps sessions."""
     if request.param == "embedded":
-        return {"home": tmp_path, "records": f"sqlite:///{tmp_path}/scrubjay.db", "working": ""}
+        return {"home": tmp_path, "records": f"sqlite:///{tmp_path}/scrubjay.db", **NO_REDIS}
     url = request.getfixturevalue("redis_url")
     with redis.Redis.from_url(url) as client:
         client.flushdb()
-    return {"home": tmp_path, "records": request.getfixturevalue("postgres_database")(), "working": url}
+    return {"home": tmp_path, "records": request.getfixturevalue("postgres_database")(), **sessions_in(url)}
 
 
 @pytest.fixture(autouse=True)
@@ -385,10 +391,10 @@ async def test_an_archive_that_cannot_be_read_is_named_and_keeps_the_keys(tmp_pa
         assert "data key 1" in "".join((await jay.encryption.rotate(rows=True)).unread)
 
 
-async def test_a_redis_that_is_away_is_named_and_what_waits_for_it_is_sealed_anew(tmp_path, redis_url):
+async def test_a_redis_that_is_away_is_named_and_what_is_in_the_record_store_is_sealed_anew(tmp_path, redis_url):
     with redis.Redis.from_url(redis_url) as client:
         client.flushdb()
-    there, away = {"home": tmp_path, "working": redis_url}, {"home": tmp_path, "working": AWAY}
+    there, away = {"home": tmp_path, **sessions_in(redis_url)}, {"home": tmp_path, **NO_REDIS, "working": AWAY}
     async with memory(there) as jay:
         await jay.working.append([{"role": "user", "content": "before"}], session="s")
     async with memory(away) as jay:
@@ -405,12 +411,12 @@ async def test_a_redis_that_is_away_is_named_and_what_waits_for_it_is_sealed_ane
         with pytest.raises(Conflict, match="messages and scratch values"):
             await jay.encryption.destroy()
     assert seals((tmp_path / "scrubjay.db").read_bytes(), 1) == 0
-    async with memory(there) as jay:
+    async with memory({**there, "working_durability": "records"}) as jay:
+        assert (await jay.encryption.destroy()).needed == 1, "what is left in Redis counts, whoever keeps sessions now"
+        await jay.consolidate(steps="drain")
         assert [one.content for one in await jay.working.recent(session="s")] == ["before", "meanwhile"]
-        assert (await jay.encryption.destroy(sessions_gone=True)).needed == 1, "nothing was kept at the other address"
-        done = await jay.encryption.rotate(rows=True)
-        assert (done.is_complete, done.others) == (True, {"messages and scratch values": 1})
         assert (await jay.working.get("plan", session="s")).value == "meanwhile"
+        assert (await jay.encryption.rotate(rows=True)).is_complete
 
 
 async def test_why_a_plain_memory_was_forgotten_is_sealed_anew(place):
@@ -541,7 +547,7 @@ async def test_what_is_stored_in_redis_between_two_counts_keeps_its_key(tmp_path
     monkeypatch.setattr(rotation, "UNUSED_FOR", timedelta(0))
     with redis.Redis.from_url(redis_url) as client:
         client.flushdb()
-    place = {"home": tmp_path, "records": f"sqlite:///{tmp_path}/scrubjay.db", "working": redis_url}
+    place = {"home": tmp_path, "records": f"sqlite:///{tmp_path}/scrubjay.db", **sessions_in(redis_url)}
     async with memory(place) as late, memory(place) as jay:
         await late.working.append("Before", role="user", session="s")
         first = await first_key(late)
@@ -563,7 +569,7 @@ async def test_what_is_stored_in_redis_between_two_counts_keeps_its_key(tmp_path
 async def test_what_was_sealed_with_an_older_key_is_sealed_anew_before_it_is_stored(place, monkeypatch):
     """Whoever hangs between sealing and storing must not store what nobody can open any more."""
     monkeypatch.setattr(rotation, "UNUSED_FOR", timedelta(0))
-    place = {**place, "working": ""}
+    place = {**place, **NO_REDIS}
     async with memory(place) as late, memory(place) as jay:
         here, now = {"user": "anna"}, late.parts.clock()
         known = (await late.remember("Known", key="k", **here)).memory
@@ -598,19 +604,8 @@ async def test_what_was_sealed_with_an_older_key_is_sealed_anew_before_it_is_sto
         assert [one.content for one in await jay.working.recent(session="s")] == ["Said"]
 
 
-async def test_what_waits_for_redis_is_sealed_anew_before_it_is_stored(tmp_path):
-    place = {"home": tmp_path, "records": f"sqlite:///{tmp_path}/scrubjay.db", "working": AWAY}
-    async with memory(place) as jay:
-        await jay.remember("Before")
-        first = await first_key(jay)
-        await jay.encryption.rotate(data_keys=True)
-        await fall_behind(jay, first)
-        await jay.working.append("Said", role="user", session="s")
-        assert seals(whole_store(place), 1) == 1, "only what was there before"
-
-
 async def test_what_comes_out_of_an_archive_late_is_sealed_with_the_newest_key(place):
-    async with memory({**place, "working": ""}) as jay:
+    async with memory({**place, **NO_REDIS}) as jay:
         await archived(jay, ["The linter is ruff."])
         [archive] = await jay.work.archives()
         first = await first_key(jay)
@@ -634,7 +629,7 @@ async def test_what_comes_out_of_an_archive_late_is_sealed_with_the_newest_key(p
     ],
 )
 async def test_a_rotation_that_stood_still_stores_nothing_with_an_older_key(place, monkeypatch, store, verb):
-    place = {**place, "working": ""}
+    place = {**place, **NO_REDIS}
     async with memory(place) as late, memory(place) as quick:
         await tell_everything(late)
         before = await everything(late)
@@ -658,8 +653,8 @@ async def test_sessions_in_a_redis_that_is_not_configured_here_keep_the_keys(tmp
     monkeypatch.setattr(rotation, "UNUSED_FOR", timedelta(0))
     with redis.Redis.from_url(redis_url) as client:
         client.flushdb()
-    place = {"home": tmp_path, "records": f"sqlite:///{tmp_path}/scrubjay.db", "working": redis_url}
-    without = {**place, "working": ""}
+    place = {"home": tmp_path, "records": f"sqlite:///{tmp_path}/scrubjay.db", **sessions_in(redis_url)}
+    without = {**place, **NO_REDIS}
     async with memory(place) as jay:
         await jay.working.append("Said", role="user", session="s")
     async with memory(without) as jay:
@@ -683,8 +678,8 @@ async def test_sessions_in_a_redis_that_is_not_configured_here_keep_the_keys(tmp
 
 async def test_a_restored_store_knows_where_sessions_are_kept(tmp_path, redis_url, monkeypatch):
     monkeypatch.setattr(rotation, "UNUSED_FOR", timedelta(0))
-    place = {"home": tmp_path, "records": f"sqlite:///{tmp_path}/scrubjay.db", "working": redis_url}
-    other = {"home": tmp_path / "other", "records": f"sqlite:///{tmp_path}/other.db", "working": ""}
+    place = {"home": tmp_path, "records": f"sqlite:///{tmp_path}/scrubjay.db", **sessions_in(redis_url)}
+    other = {"home": tmp_path / "other", "records": f"sqlite:///{tmp_path}/other.db", **NO_REDIS}
     async with memory(place) as jay:
         await jay.working.append("Said", role="user", session="s")
     await asyncio.to_thread(back_up, read_settings(**place), tmp_path / "all.backup")
@@ -702,7 +697,7 @@ async def test_sessions_in_another_redis_than_is_configured_here_keep_the_keys(t
     for url in (redis_url, other):
         with redis.Redis.from_url(url) as client:
             client.flushdb()
-    place = {"home": tmp_path, "records": f"sqlite:///{tmp_path}/scrubjay.db", "working": redis_url}
+    place = {"home": tmp_path, "records": f"sqlite:///{tmp_path}/scrubjay.db", **sessions_in(redis_url)}
     async with memory(place) as jay:
         await jay.working.append("Said", role="user", session="s")
     async with memory({**place, "working": other}) as jay:
@@ -738,7 +733,7 @@ async def test_who_begins_a_new_tenant_has_other_fingerprints(place):
 async def test_keys_wait_for_a_transaction_that_holds_one(postgres_database, tmp_path, monkeypatch):
     """On a server a write may hang behind its check: its key is not destroyed before it has come to an end."""
     monkeypatch.setattr(rotation, "UNUSED_FOR", timedelta(0))
-    place = {"home": tmp_path, "records": postgres_database(), "working": ""}
+    place = {"home": tmp_path, "records": postgres_database(), **NO_REDIS}
     async with memory(place) as jay, memory(place) as late:
         await late.remember("Before", user="anna")
         stored, loop, go_on = asyncio.Event(), asyncio.get_running_loop(), threading.Event()
@@ -768,7 +763,7 @@ async def test_keys_wait_for_a_transaction_that_holds_one(postgres_database, tmp
 async def test_keys_do_not_wait_for_those_who_write_with_the_newest(postgres_database, tmp_path, monkeypatch):
     """A busy tenant always has somebody who holds that one: nobody could destroy an older key for as long."""
     monkeypatch.setattr(rotation, "UNUSED_FOR", timedelta(0))
-    place = {"home": tmp_path, "records": postgres_database(), "working": ""}
+    place = {"home": tmp_path, "records": postgres_database(), **NO_REDIS}
     async with memory(place) as jay:
         await jay.remember("Before", user="anna")
         await jay.encryption.rotate(data_keys=True, rows=True)

@@ -1,27 +1,32 @@
-"""A real Redis that falls, freezes or is not there: sessions go on, in their order, and nothing is lost or doubled."""
+"""Sessions while Redis is killed, frozen, full, empty or not there, PostgreSQL frozen: what is acknowledged stays."""
 
 import asyncio
 import signal
+from contextlib import AsyncExitStack
 
 import pytest
 import redis as redis_client
-from faulty_servers import Faulty, Stopwatch, eventually, running
+from faulty_servers import Faulty, FaultyPostgres, Stopwatch, eventually, running
 
-from scrubjay import StoreUnavailable, open_async
+from lengths import sized
+from patience import LONG
+from scrubjay import Misconfigured, StoreUnavailable, open_async
 from services import Redis
 
-# Redis has half a second of the real clock to answer: a machine that stands still for longer makes it look away.
-pytestmark = pytest.mark.flaky(reruns=2)
-
+KILLS = sized(short=4, long=20)
 BOUND = 20
-"""Seconds that an append may take, whatever Redis does: a timeout of half a second, on a slow machine."""
+"""Seconds that a call may take while a server is away, on a slow machine: deadlines are a half, and a few seconds."""
 
 BACK = 60
 HERE = {"user": "anna", "session": "s-1"}
 
 
+class ForgetfulRedis(Faulty, Redis):
+    """A Redis that keeps nothing on disk: when it comes back, it is empty."""
+
+
 class DurableRedis(Faulty, Redis):
-    """A Redis that keeps what it has acknowledged, as one should that holds sessions."""
+    """A Redis that keeps what it has acknowledged."""
 
     def command(self):
         return [word if word != "no" else "yes" for word in super().command()]
@@ -29,200 +34,259 @@ class DurableRedis(Faulty, Redis):
 
 @pytest.fixture(scope="module")
 def redis():
+    with running(ForgetfulRedis) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def durable_redis():
     with running(DurableRedis) as server:
         yield server
 
 
+@pytest.fixture(scope="module")
+def postgres():
+    with running(FaultyPostgres) as server:
+        yield server
+
+
+def mended(server):
+    """It runs, and is empty."""
+    server.mend()
+    with redis_client.Redis.from_url(server.url) as client:
+        client.config_set("maxmemory", 0)
+        client.flushall()
+    return f"{server.url}/0?timeout=0.5"
+
+
 @pytest.fixture
 def stores(tmp_path, redis):
-    redis.mend()
-    return {"home": tmp_path, "embedder": "none", "working": f"{redis.url}/0?timeout=0.5", "background": False}
+    return {"home": tmp_path, "embedder": "none", "working": mended(redis), "background": False}
 
 
 @pytest.fixture
-async def jay(stores):
-    emptied(stores)
-    async with open_async(**stores) as jay:
-        yield jay
-
-
-def emptied(stores):
-    with redis_client.Redis.from_url(stores["working"].partition("?")[0]) as client:
-        client.flushall()
-
-
-@pytest.fixture
-def away(redis):
-    """Ways to be away, and to come back."""
-    return {
-        "killed": (lambda: redis.fall(signal.SIGKILL), redis.rise),
-        "frozen": (redis.freeze, redis.thaw),
-    }
-
-
-async def is_back(jay):
-    async def back():
-        return not (await jay.working.recent(session="another")).degraded
-
-    await eventually(back, within=BACK)
+def in_redis(tmp_path, durable_redis):
+    """Settings by which sessions are in Redis until they are drained."""
+    # Who is killed refuses at once. Nobody is frozen, so that a machine that stands still is waited for.
+    url = mended(durable_redis).replace("timeout=0.5", f"timeout={LONG}")
+    return {"home": tmp_path, "embedder": "none", "working": url, "working_durability": "redis", "background": False}
 
 
 def texts(found):
     return [message.content for message in found]
 
 
-@pytest.mark.parametrize("how", ["killed", "frozen"])
-async def test_a_session_goes_on(jay, away, how):
-    leave, come_back = away[how]
-    await jay.working.append([f"before {place}" for place in range(3)], **HERE)
-    leave()
-    try:
-        for place in range(5):
-            with Stopwatch() as watch:
-                [said] = await jay.working.append(f"during {place}", **HERE)
-            assert watch.seconds < BOUND
-            assert said.position is None
-        found = await jay.working.recent(**HERE)
-        assert found.degraded == ("working",)
-        assert texts(found) == [f"during {place}" for place in range(5)]
-    finally:
-        come_back()
-    await is_back(jay)
-    await jay.working.append("after", **HERE)
-    found = await jay.working.recent(**HERE)
-    expected = [f"before {place}" for place in range(3)] + [f"during {place}" for place in range(5)] + ["after"]
-    assert (texts(found), found.degraded) == (expected, ())
-    assert [one.position for one in found] == list(range(9))
+class Writers:
+    """Three who speak in one session, two of them in one process, and what each was told is stored."""
 
+    def __init__(self, *processes):
+        self.acknowledged = {f"w{number}": [] for number in range(3)}
+        self._processes = [processes[0], processes[0], processes[1]]
+        self._stop = asyncio.Event()
 
-@pytest.mark.parametrize("how", ["killed", "frozen"])
-async def test_nothing_is_lost_or_doubled_in_the_middle_of_writing(jay, stores, away, how):
-    leave, come_back = away[how]
-    stop = asyncio.Event()
-    acknowledged = {f"w{number}": [] for number in range(3)}
+    async def __aenter__(self):
+        names = zip(self._processes, self.acknowledged, strict=True)
+        self._tasks = [asyncio.create_task(self._write(process, name)) for process, name in names]
+        return self
 
-    async def write(one, name):
-        while not stop.is_set():
-            content = f"{name} {len(acknowledged[name])}"
-            with Stopwatch() as watch:
-                await one.working.append(content, **HERE)
-            assert watch.seconds < BOUND
-            acknowledged[name].append(content)
-            await asyncio.sleep(0.02)
+    async def __aexit__(self, *_):
+        self._stop.set()
+        await asyncio.gather(*self._tasks)
 
-    def more_said(count):
-        """Whether each has said so much more than by now."""
-        goals = {name: len(told) + count for name, told in acknowledged.items()}
+    async def _write(self, process, name):
+        while not self._stop.is_set():
+            content = f"{name} {len(self.acknowledged[name])}"
+            await process.working.append(content, **HERE)
+            self.acknowledged[name].append(content)
+            assert content in texts(await process.working.recent(20, **HERE)), "one reads one's own writes"
+            await asyncio.sleep(0.005)
+
+    async def said_more(self, count=5):
+        """Wait until each has said so much more."""
+        goals = {name: len(told) + count for name, told in self.acknowledged.items()}
 
         async def said():
-            return all(len(acknowledged[name]) >= goal for name, goal in goals.items())
+            return all(len(self.acknowledged[name]) >= goal for name, goal in goals.items())
 
-        return said
-
-    async with open_async(**stores) as other:
-        writers = [asyncio.create_task(write(one, f"w{number}")) for number, one in enumerate([jay, jay, other])]
-        for _ in range(2):
-            await eventually(more_said(8), within=BACK)
-            leave()
-            await asyncio.sleep(1.5)
-            await eventually(more_said(1), within=BACK)
-            come_back()
-        await eventually(more_said(8), within=BACK)
-        stop.set()
-        await asyncio.gather(*writers)
-        await is_back(jay)
-        await is_back(other)
-    found = await jay.working.recent(10_000, source="working", **HERE)
-    assert [one.position for one in found] == list(range(len(found)))
-    for name, told in acknowledged.items():
-        assert [text for text in texts(found) if text.startswith(f"{name} ")] == told
-    assert len(found) == sum(map(len, acknowledged.values()))
+        await eventually(said, within=BACK)
 
 
-async def test_one_process_says_it_and_another_one_goes_on(jay, stores, redis):
-    """The second has never met the outage: it must still put what the first one noted before its own."""
-    await jay.working.append("first", **HERE)
-    with redis.frozen():
-        await jay.working.append("second", **HERE)
-        await jay.working.set("plan", "from the detour", **HERE)
-    async with open_async(**stores) as other:
-        await other.working.append("third", **HERE)
-        assert texts(await other.working.recent(**HERE)) == ["first", "second", "third"]
-        assert (await other.working.get("plan", **HERE)).value == "from the detour"
+async def test_a_redis_without_persistence_is_killed_again_and_again_and_nothing_is_lost(stores, redis):
+    async with open_async(**stores) as one, open_async(**stores) as other:
+        async with Writers(one, other) as writers:
+            for _ in range(KILLS):
+                await writers.said_more()
+                redis.fall(signal.SIGKILL)
+                await writers.said_more()
+                redis.rise()
+        for process in (one, other):
+            found = await process.working.recent(10_000, source="working", **HERE)
+            assert (found.degraded, [message.position for message in found]) == ((), list(range(len(found))))
+            for name, told in writers.acknowledged.items():
+                assert [text for text in texts(found) if text.startswith(f"{name} ")] == told
+            assert len(found) == sum(map(len, writers.acknowledged.values()))
 
 
-async def test_what_is_said_under_the_id_of_another_message_is_not_lost(jay, stores, redis):
-    """While Redis is away nobody can look what an id names, so it is accepted."""
-    for own in ("one", "two"):
-        await jay.working.append({"id": own, "content": own}, **HERE)
-    with redis.frozen():
-        told = [
-            {"id": "one", "content": "another one"},
-            {"id": "two", "content": "two"},
-            {"id": "three", "content": "three"},
-        ]
-        for _ in range(2):
-            assert [one.position for one in await jay.working.append(told, **HERE)] == [None] * 3
-    async with open_async(**stores) as other:
-        await asyncio.gather(is_back(jay), is_back(other))
-        for process in (jay, other):
-            found = await process.working.recent(**HERE)
-            assert texts(found) == ["one", "two", "another one", "three"]
-            assert [one.position for one in found] == [0, 1, 2, 3]
+def freeze(redis):
+    redis.freeze()
 
 
-async def test_the_scratchpad_says_what_it_knows(jay, redis):
-    known = await jay.working.set("known", 1, **HERE)
-    with redis.frozen():
-        fresh = await jay.working.set("fresh", 2, **HERE)
-        assert await jay.working.get("fresh", **HERE) == fresh
-        newer = await jay.working.set("fresh", 3, expect=fresh.version, **HERE)
-        with pytest.raises(StoreUnavailable, match="away"):
-            await jay.working.get("known", **HERE)
-        with pytest.raises(StoreUnavailable, match="away"):
-            await jay.working.set("known", 2, expect=known.version, **HERE)
-        with pytest.raises(StoreUnavailable, match="away"):
-            await jay.working.scratch(**HERE)
-        await jay.working.set("known", 5, **HERE)
-    await is_back(jay)
-    values = {one.name: one for one in await jay.working.scratch(**HERE)}
-    assert (values["known"].value, values["fresh"]) == (5, newer)
+def fill(redis):
+    with redis_client.Redis.from_url(redis.url) as client:
+        client.config_set("maxmemory-policy", "noeviction")
+        client.config_set("maxmemory", 1)
 
 
-async def test_an_end_during_an_outage_counts(jay, redis):
-    await jay.working.append("hello", **HERE)
+def empty(redis):
+    with redis_client.Redis.from_url(redis.url) as client:
+        client.flushall()
+
+
+def kill(redis):
     redis.fall(signal.SIGKILL)
-    try:
-        await jay.working.end(**HERE)
-    finally:
-        redis.rise()
-    await is_back(jay)
-    assert (await jay.working.session(**HERE)).ended_at is not None
 
 
-async def test_a_redis_that_is_not_there_stops_nobody(stores, redis):
-    redis.fall(signal.SIGKILL)
-    try:
-        async with open_async(**stores) as jay:
-            await jay.working.append("hello", user="anna", session="early")
-            found = await jay.working.recent(user="anna", session="early")
-            assert (texts(found), found.degraded) == (["hello"], ("working",))
-            with pytest.raises(StoreUnavailable):
-                await jay.working.sessions()
-    finally:
-        redis.rise()
+@pytest.mark.parametrize("trouble", [freeze, fill, empty, kill])
+async def test_every_verb_goes_on_without_redis(stores, redis, trouble):
     async with open_async(**stores) as jay:
-        # Nobody speaks in that session any more: whoever looks for sessions finds it.
-        assert "early" in [one.scope.session for one in await jay.working.sessions(user="anna")]
-        assert texts(await jay.working.recent(user="anna", session="early")) == ["hello"]
+        await jay.working.append(["before", "it"], **HERE)
+        plan = await jay.working.set("plan", 1, **HERE)
+        trouble(redis)
+        try:
+            with Stopwatch() as watch:
+                [said] = await jay.working.append("during", **HERE)
+                found = await jay.working.recent(**HERE)
+                changed = await jay.working.set("plan", 2, expect=plan.version, **HERE)
+                assert await jay.working.get("plan", **HERE) == changed
+                assert await jay.working.delete("plan", **HERE)
+                assert [one.scope.session for one in await jay.working.sessions(user="anna")] == ["s-1"]
+                assert (await jay.working.end(**HERE)).messages == 3
+            assert (said.position, texts(found), found.degraded) == (2, ["before", "it", "during"], ())
+            assert watch.seconds < BOUND
+        finally:
+            redis.mend()
+        await jay.consolidate(steps="drain")
+        assert texts(await jay.working.recent(**HERE)) == ["before", "it", "during"]
 
 
-async def test_a_redis_that_lost_everything_goes_on(jay, stores):
-    await jay.working.append("forgotten", **HERE)
-    emptied(stores)
-    [said] = await jay.working.append("remembered", **HERE)
-    assert said.position == 0
-    now = jay.parts.clock()
-    await jay.working.end(**HERE)
-    [waiting] = await jay.parts.working.waiting(now=now, soon=jay.parts.working.limits.grace, limit=10)
-    assert (waiting.scope.session, waiting.messages) == ("s-1", 1)
+async def test_who_cannot_reach_redis_and_who_can_see_the_same_at_once(stores):
+    cut_off = {**stores, "working": "redis://127.0.0.1:1/0?timeout=0.5"}
+    async with open_async(**cut_off) as one, open_async(**stores) as other:
+        for number, process in enumerate([one, other] * 5):
+            await process.working.append(f"message {number}", **HERE)
+            for reader in (one, other):
+                assert texts(await reader.working.recent(1, **HERE)) == [f"message {number}"]
+        version = (await one.working.set("plan", "mine", **HERE)).version
+        assert (await other.working.get("plan", **HERE)).version == version
+
+
+# Sessions in Redis, by choice
+
+
+async def test_without_redis_sessions_that_are_kept_there_say_so(in_redis, durable_redis):
+    async with open_async(**in_redis) as jay:
+        await jay.working.append("before", **HERE)
+        durable_redis.fall(signal.SIGKILL)
+        try:
+            calls = (jay.working.append("lost", **HERE), jay.working.recent(**HERE), jay.working.get("plan", **HERE))
+            for call in calls:
+                with Stopwatch() as watch, pytest.raises(StoreUnavailable, match="redis"):
+                    await call
+                assert watch.seconds < BOUND
+        finally:
+            durable_redis.rise()
+
+        async def back():
+            try:
+                return texts(await jay.working.recent(**HERE)) == ["before"]
+            except StoreUnavailable:
+                return False
+
+        await eventually(back, within=BACK)
+        assert [one.position for one in await jay.working.append("after", **HERE)] == [1]
+
+
+async def test_with_postgresql_frozen_sessions_in_redis_go_on(in_redis, postgres):
+    postgres.mend()
+    url = f"{postgres.url}?connect_timeout=2"
+    async with open_async(**in_redis, records=url) as jay:
+        await jay.working.append("drained", **HERE)
+        await jay.working.end(**HERE)
+        await jay.consolidate(steps="drain")
+        await jay.working.append("before", **HERE)
+        assert texts(await jay.working.recent(**HERE)) == ["drained", "before"]
+        with postgres.frozen():
+            for number in range(3):
+                with Stopwatch() as watch:
+                    [said] = await jay.working.append(f"during {number}", **HERE)
+                    found = await jay.working.recent(**HERE)
+                    assert (await jay.working.recent(budget=1_000, **HERE)).degraded == ("records",)
+                assert (said.position, watch.seconds < BOUND) == (number + 1, True)
+                assert texts(found) == ["before", *(f"during {each}" for each in range(number + 1))]
+                assert found.degraded == ("records",), "what was drained is missing, and it says so"
+            assert (await jay.working.recent(2, **HERE)).degraded == (), "nothing is missing of so few"
+            await jay.working.set("plan", 1, **HERE)
+            assert (await jay.working.get("plan", **HERE)).value == 1
+
+        async def whole():
+            return not (await jay.working.recent(**HERE)).degraded
+
+        await eventually(whole, within=BACK)
+        assert texts(await jay.working.recent(**HERE))[:2] == ["drained", "before"]
+
+
+# Sessions that another setting, or an older version, has left in Redis
+
+
+@pytest.mark.parametrize("encrypt", ["none", "all"])
+async def test_sessions_that_were_left_in_redis_are_moved(in_redis, encrypt):
+    if encrypt == "all":
+        in_redis |= {"encrypt": "all", "encryption_key": "A" * 43 + "="}
+    over = {**HERE, "session": "over"}
+    async with open_async(**in_redis) as jay:
+        await jay.working.append(["one", "two"], **HERE)
+        plan = await jay.working.set("plan", {"step": 1}, **HERE)
+        await jay.working.set("goal", "old", **HERE)
+        await jay.working.append("three", **over)
+        await jay.working.end(**over)
+        await jay.working.set("only", "a scratchpad", user="bert", session="s-2")
+        await jay.for_tenant("acme").working.append("theirs", **HERE)
+    async with AsyncExitStack() as processes:
+        now = {**in_redis, "working_durability": "records"}
+        jay, other = [await processes.enter_async_context(open_async(**now)) for _ in range(2)]
+        [left] = [one for one in await jay.examine() if one.about == "sessions"]
+        assert (left.said, "consolidate" in left.remedy) == ("4 are left in Redis, which keeps none", True)
+        await jay.working.append("said since", **HERE)
+        goal = await jay.working.set("goal", "new", **HERE)
+        await asyncio.gather(*(process.consolidate(steps="drain") for process in (jay, other, jay)))
+        assert texts(await jay.working.recent(**HERE)) == ["one", "two", "said since"]
+        assert texts(await jay.working.recent(**over)) == ["three"]
+        await jay.for_tenant("acme").consolidate(steps="drain")
+        assert texts(await jay.for_tenant("acme").working.recent(**HERE)) == ["theirs"]
+        assert await jay.working.scratch(**HERE) == [goal, plan]
+        assert (await jay.working.get("only", user="bert", session="s-2")).value == "a scratchpad"
+        assert [one for one in await jay.examine() if one.about == "sessions"] == []
+
+
+async def test_a_redis_that_is_away_keeps_no_session_from_being_drained(stores, redis):
+    redis.fall(signal.SIGKILL)
+    async with open_async(**stores) as jay:
+        await jay.working.append("hello", **HERE)
+        await jay.working.end(**HERE)
+        [step] = (await jay.consolidate(steps="drain")).steps
+        assert (step.error, step.counts) == ("", {"messages": 1, "sessions": 1})
+        assert await jay.working.session(**HERE) is None
+
+
+async def test_sessions_that_were_in_the_record_store_are_moved_to_episodes_when_redis_keeps_them(in_redis):
+    async with open_async(**{**in_redis, "working_durability": "records"}) as jay:
+        await jay.working.append("before", **HERE)
+    async with open_async(**in_redis) as jay:
+        await jay.working.append("after", **HERE)
+        await jay.consolidate(steps="drain")
+        assert texts(await jay.working.recent(**HERE)) == ["before", "after"]
+
+
+async def test_who_wants_sessions_in_redis_has_to_name_one(tmp_path):
+    with pytest.raises(Misconfigured, match="name the Redis in SCRUBJAY_WORKING"):
+        open_async(tmp_path, working_durability="redis")

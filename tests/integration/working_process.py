@@ -17,7 +17,8 @@ HERE = {"user": "anna", "session": "s-1"}
 
 
 def wired(records: str, working: str) -> Scrubjay:
-    return wire(read_settings(records=records, working=working, embedder="none", background=False))
+    kept = {"working": working, "working_durability": "redis" if working else "records"}
+    return wire(read_settings(records=records, **kept, embedder="none", background=False))
 
 
 def opened(records: str, working: str) -> SyncScrubjay:

@@ -264,8 +264,8 @@ def _checked(path: Path) -> Manifest:
 def _manifest(header: dict[str, Any], seal: dict[str, Any]) -> Manifest:
     if header.get("last_detour"):
         raise Unsupported(
-            f"this backup of Scrubjay {header['scrubjay']} has changes of sessions in Redis that were noted while it was "
-            "away: restore it with that version, open it once while that Redis runs, and make another backup"
+            f"this backup of Scrubjay {header['scrubjay']} has changes of sessions in Redis that were noted while it "
+            "was away: restore it with that version, open it once while that Redis runs, and make another backup"
         )
     outline = Outline(
         tenants=header["tenants"],

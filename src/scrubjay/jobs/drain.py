@@ -65,7 +65,7 @@ async def drain(orders: Orders) -> StepDone:
 
 
 async def _moved(orders: Orders, former: Working, tally: Tally) -> None:
-    """Empty the working memory of another setting: messages become episodes, scratch values move to where sessions are."""
+    """Empty the working memory of another setting: messages become episodes, scratch values go where sessions are."""
     try:
         for session in await former.sessions(None, now=orders.parts.clock(), limit=MOST_SESSIONS):
             if orders.holds(session.scope):

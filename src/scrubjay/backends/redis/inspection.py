@@ -41,7 +41,7 @@ class RedisInspection:
         held = await RedisWorking(connection).sessions(None, now=datetime.now(UTC), limit=MOST)
         if not held:
             return []
-        remedy = "run `scrubjay consolidate`, or a worker: it moves them into the record store"
+        remedy = "run a worker, or `scrubjay consolidate` for each tenant: it moves them into the record store"
         return [Finding(about="sessions", said=f"{len(held)} are left in Redis, which keeps none", remedy=remedy)]
 
 
