@@ -21,7 +21,7 @@ from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.migrate import MIGRATIONS, migrate, upgrade, version
 from scrubjay.backends.sql.schema import HEAD
 from scrubjay.backends.sql.texts_sqlite import marks_of
-from scrubjay.errors import SchemaTooNew, StoreDamaged, StoreUnavailable
+from scrubjay.errors import Conflict, SchemaTooNew, StoreDamaged, StoreUnavailable
 from scrubjay.model import Scope
 from scrubjay.settings import read_settings
 from scrubjay.sync import SyncScrubjay
@@ -194,6 +194,24 @@ async def test_an_old_postgresql_database_is_brought_up_to_date(blank_postgres_d
 
 def hashes(folder):
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("scrubjay.db")}
+
+
+@pytest.mark.parametrize("waits", [True, False])
+async def test_changes_of_sessions_that_wait_for_redis_are_not_dropped(tmp_path, waits):
+    url, path = f"sqlite:///{tmp_path}/scrubjay.db", tmp_path / "scrubjay.db"
+    await migrated(url, "0014")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("INSERT INTO scopes VALUES (1, 'default', 'anna', '', '', 's-1', '')")
+        body = '{"do": "end"}' if waits else None
+        connection.execute("INSERT INTO working_detours (scope_id, body) VALUES (1, ?)", (body,))
+    if waits:
+        before = hashes(tmp_path)
+        with pytest.raises(Conflict, match="1 changes of sessions wait here for a Redis"):
+            opened(url)
+        assert hashes(tmp_path) == before
+    else:
+        opened(url).close()
+        assert "working_detours" not in sqlite_schema(path)[0]
 
 
 async def test_a_newer_file_is_refused_and_left_as_it_is(tmp_path):

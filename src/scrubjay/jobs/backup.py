@@ -44,7 +44,7 @@ from scrubjay.model.portable import moment_text
 from scrubjay.ports import Entry, Outline, Piece, WholeBlob, WholeSession
 
 FORMAT: Final = "scrubjay-backup"
-VERSION: Final = 3
+VERSION: Final = 4
 """Of the file. A reader takes every version up to its own.
 
 The first one has neither blobs nor sessions, and the second one no keys of any kind and no audit log.

@@ -11,8 +11,12 @@ from sqlalchemy import text
 
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.faults import Raced
+from scrubjay.backends.sql.migrate import migrate
+from scrubjay.backends.sql.working import SqlWorking
 from scrubjay.errors import Closed, Conflict, StoreDamaged, StoreUnavailable
+from scrubjay.model import Scope
 from scrubjay.testing.events import eventually
+from scrubjay.testing.working import a_message, said
 
 
 @pytest.fixture
@@ -70,6 +74,17 @@ async def test_those_who_wait_share_one_transaction(database):
     assert done == [f"w{place}" for place in range(20)]
     assert gate.begun == 1
     assert len(await stored(database)) == 20
+
+
+async def test_messages_that_are_said_at_the_same_time_share_one_transaction(tmp_path, database):
+    other = Database(f"sqlite:///{tmp_path}/sessions.db")
+    await migrate(other)
+    working, scopes = SqlWorking(other), [Scope(session=f"s-{number % 3}") for number in range(20)]
+    gate = Gate()
+    done = await behind(gate, other, *(said(working, a_message(), scope=scope) for scope in scopes))
+    assert [message.position for [message] in done] == [number // 3 for number in range(20)]
+    assert gate.begun == 1
+    await other.shut()
 
 
 async def test_one_that_fails_takes_nobody_with_it(database):

@@ -30,7 +30,7 @@ an older key meanwhile."""
 
 SETTLED_SECONDS: Final = 10.0
 """How long lies between the two counts before keys are destroyed. What somebody read before it was sealed anew, and
-stores as he read it, has to be there by the second: changes that are made up for in Redis, and archives."""
+stores as he read it, has to be there by the second: sessions in Redis, and archives."""
 
 UNUSED_FOR: Final = timedelta(hours=1)
 """How long a data key must not have encrypted before it may be destroyed. The record store takes nothing that an older
