@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test test-long lint format types unit integration conformance migrations doors house demo bench-core \
-        bench-learning bench-distill bench-backends bench-workspace bench-http bench-recall bench-speed bench-race services fetch collect ingest reference model docs-svg notebook constraints hooks clean
+        bench-learning bench-distill bench-backends bench-workspace bench-http bench-recall bench-working bench-speed bench-race services fetch collect ingest reference model docs-svg notebook constraints hooks clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -103,6 +103,9 @@ bench-distill: setup ## Measure what summaries keep (DATA=folder with the data s
 
 bench-recall: setup ## Measure how well recall finds what it should (DATA=folder with the data sets)
 	$(BIN)/python benchmarks/recall/run.py --data $(DATA)
+
+bench-working: setup ## Measure working memory on each of its stores
+	$(BIN)/python benchmarks/working/run.py
 
 bench-core: setup ## Measure what the core claims
 	$(BIN)/python benchmarks/core/run.py

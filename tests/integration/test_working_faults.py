@@ -3,6 +3,7 @@
 import asyncio
 import signal
 from contextlib import AsyncExitStack
+from datetime import timedelta
 
 import pytest
 import redis as redis_client
@@ -246,7 +247,7 @@ async def test_sessions_that_were_left_in_redis_are_moved(in_redis, encrypt):
     async with open_async(**in_redis) as jay:
         await jay.working.append(["one", "two"], **HERE)
         plan = await jay.working.set("plan", {"step": 1}, **HERE)
-        await jay.working.set("goal", "old", **HERE)
+        await jay.working.set("goal", "old", ttl=timedelta(hours=1), **HERE)
         await jay.working.append("three", **over)
         await jay.working.end(**over)
         await jay.working.set("only", "a scratchpad", user="bert", session="s-2")
@@ -264,6 +265,7 @@ async def test_sessions_that_were_left_in_redis_are_moved(in_redis, encrypt):
         await jay.for_tenant("acme").consolidate(steps="drain")
         assert texts(await jay.for_tenant("acme").working.recent(**HERE)) == ["theirs"]
         assert await jay.working.scratch(**HERE) == [goal, plan]
+        assert (await jay.working.session(**HERE)).expires_at > goal.at + timedelta(hours=23), "as long as before"
         assert (await jay.working.get("only", user="bert", session="s-2")).value == "a scratchpad"
         assert [one for one in await jay.examine() if one.about == "sessions"] == []
 

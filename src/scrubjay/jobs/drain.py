@@ -6,7 +6,6 @@ Where that id is another memory's already, it is a memory by the id that it has 
 """
 
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import Final
@@ -67,21 +66,32 @@ async def drain(orders: Orders) -> StepDone:
 async def _moved(orders: Orders, former: Working, tally: Tally) -> None:
     """Empty the working memory of another setting: messages become episodes, scratch values go where sessions are."""
     try:
-        for session in await former.sessions(None, now=orders.parts.clock(), limit=MOST_SESSIONS):
-            if orders.holds(session.scope):
-                async with orders.leased(f"drain {item_of(session.scope)}") as lease:
-                    if lease is not None:
-                        tally.add(messages=await _moved_session(orders, former, session, tally), sessions=1)
+        left = await former.sessions(None, now=orders.parts.clock(), limit=MOST_SESSIONS)
     except StoreUnavailable as error:
         # Sessions do not need it any more. What is left there is moved when it is back.
         log.info("sessions of an earlier setting cannot be looked at", reason=str(error))
+        return
+    for session in left:
+        if orders.holds(session.scope):
+            async with orders.leased(f"drain {item_of(session.scope)}") as lease:
+                if lease is not None:
+                    tally.add(messages=await _moved_session(orders, former, session, tally), sessions=1)
 
 
 async def _moved_session(orders: Orders, former: Working, session: Session, tally: Tally) -> int:
-    scope, now = session.scope, orders.parts.clock()
-    for value in await former.scratch(scope, now=now):
-        with suppress(Conflict):  # There is a newer one under this name, or no room.
-            await orders.parts.working.set(scope, value, ttl=session.expires_at - now, now=now, expect=ABSENT)
+    scope, now, working = session.scope, orders.parts.clock(), orders.parts.working
+    if values := await former.scratch(scope, now=now):
+        known = await working.session(scope, now=now)
+        until = max(one.expires_at for one in (session, known) if one is not None)
+        there = {value.name for value in await working.scratch(scope, now=now)}
+        for value in values:
+            if value.name not in there:
+                try:
+                    await working.set(scope, value, ttl=until - now, now=now, expect=ABSENT)
+                except Conflict:
+                    # There is no room for it, or another one came just now: the session stays until the next time.
+                    tally.failed += 1
+                    return 0
     ended = await former.end(scope, now=now)
     if ended is None or not ended.messages:
         return 0

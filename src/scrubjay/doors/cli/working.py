@@ -85,7 +85,7 @@ def recent(
     if found.tokens is not None:
         note(f"{found.tokens:,} of {budget:,} tokens")
     if found.degraded:
-        note("working memory is away: older messages are missing; `scrubjay doctor` says what is wrong")
+        note("the record store is away: older messages are missing; `scrubjay doctor` says what is wrong")
 
 
 @app.command("set")
