@@ -382,12 +382,13 @@ class Core:
         self.parts.is_open.check()
         if not where and not self.caller.bounds:
             return _whole(self._tenant)
-        return scope_of(self.tenant, self.caller.bounds.within(where, named=named))
+        bounds = self.caller.bounds
+        return scope_of(self.tenant, bounds.within(where, named=named), bound=bounds.binding)
 
     def filtered(self, narrow: Narrow, reach: Reach) -> Filter:
         """The filter that these keywords name, inside the caller's bounds. Raises Closed when the memory is."""
         self.parts.is_open.check()
-        return filter_of(self.tenant, self.caller.bounds.within(narrow), reach=reach)
+        return filter_of(self.tenant, self.caller.bounds.within(narrow), reach=reach, bound=self.caller.bounds.binding)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.parts.names.get('records', '')} tenant={self.tenant!r}>"
