@@ -41,7 +41,7 @@ class Roll:
         self._kind_codes: dict[str, int] = {}
         self._name_codes: dict[str, int] = {"": 0}
         self._scope_codes: dict[int, int] = {}
-        self._places_asked: dict[tuple[str, tuple[str | None, ...], tuple[str, ...]], tuple[int, Slots]] = {}
+        self._places_asked: dict[tuple[str, tuple[str | None, ...], str | None], tuple[int, Slots]] = {}
         self._newest_since = -ALWAYS
         self._soonest_until = ALWAYS
 
@@ -153,21 +153,21 @@ class Roll:
 
     def _admitted_places(self, filter: Filter) -> NDArray[np.bool_] | None:
         """Which of the scopes the filter admits, by code; None for all."""
-        admitted = None
-        is_inside = True
-        for field, place, name in zip(PLACE_NAMES, self._places.all.T, filter.scope.names(), strict=True):
+        admitted, binding = None, filter.scope.binding if filter.reach == "sees" else {}
+        places = self._places.all
+        inside: NDArray[np.bool_] | None = None
+        for field, place, name in zip(PLACE_NAMES, places.T, filter.scope.names(), strict=True):
+            if name is None and field not in binding:
+                continue
+            named = place == self._name_codes.get(name, -1) if name is not None else np.zeros(len(place), np.bool_)
+            if field in binding:
+                inside = named if inside is None else inside & named
             if name is not None:
-                named = place == self._name_codes.get(name, -1)
-                if field in filter.scope.bound:
-                    is_inside = is_inside & named
-                if filter.reach == "sees":
-                    named = named | (place == 0)
+                named = named | (place == 0) if filter.reach == "sees" else named
                 admitted = named if admitted is None else admitted & named
-            elif field in filter.scope.bound:
-                is_inside = False
-        if filter.scope.bound and filter.reach == "sees":
-            shared = self._places.all[:, _USER] == 0
-            admitted = (shared | is_inside) if admitted is None else admitted & (shared | is_inside)
+        if inside is not None:
+            inside = inside | (places[:, _USER] == 0)
+            admitted = inside if admitted is None else admitted & inside
         return admitted
 
 

@@ -107,18 +107,20 @@ class Bounds:
 
     def sees(self, scope: Scope) -> bool:
         """Whether a caller inside the bounds reads what lies there: what is its own, and what names nobody else."""
-        is_private = scope.user is not None
+        is_private = scope.user is not None and not self.users
         return all(
             not (allowed := getattr(self, field_name))
             or (given := getattr(scope, name)) in allowed
-            or (given is None and not (is_private and name in self.binding))
+            or (given is None and not is_private)
             for field_name, name in _BOUND
         )
 
     @property
-    def binding(self) -> tuple[str, ...]:
-        """What a user's memory has to name to be read: nothing more for those who are bound to users themselves."""
-        return () if self.users else tuple(name for field_name, name in _BOUND if getattr(self, field_name))
+    def binding(self) -> str | None:
+        """What a user's memory has to name to be read, as `Scope.bound` says it. None: nothing more."""
+        return (
+            None if self.users else " ".join(name for field_name, name in _BOUND if getattr(self, field_name)) or None
+        )
 
     def check_none(self, what: str) -> None:
         """Raise Forbidden if there are any, for something that concerns more than what lies inside."""

@@ -44,8 +44,8 @@ class Scope:
     agent: str | None = None
     session: str | None = None
     workflow: str | None = None
-    bound: tuple[str, ...] = field(default=(), compare=False)
-    """Of a reader who is bound to projects or agents and to no user: the names that it is bound to.
+    bound: str | None = field(default=None, compare=False)
+    """Of a reader who is bound to projects or agents and to no user: `project`, `agent`, or `project agent`.
 
     It sees a user's memory only where that names the same. Says who reads, not where: two places are equal without it.
     """
@@ -86,7 +86,7 @@ class Scope:
     @property
     def binding(self) -> dict[str, str | None]:
         """What a user's memory has to name for a bound reader to see it. None: no memory does."""
-        return {name: getattr(self, name) for name in self.bound}
+        return {name: getattr(self, name) for name in self.bound.split()} if self.bound else {}
 
     def together(self, other: "Scope") -> "Scope":
         """The place of two that see each other: it names all that either of them names."""
@@ -132,7 +132,7 @@ SCOPE_NAMES: Final = tuple(one.name for one in fields(Scope) if one.compare)
 PLACE_NAMES: Final = SCOPE_NAMES[1:]
 
 
-def scope_of(tenant: str, where: Where, *, bound: tuple[str, ...] = ()) -> Scope:
+def scope_of(tenant: str, where: Where, *, bound: str | None = None) -> Scope:
     """The scope that a verb's keywords name; a keyword that no scope has is refused. See `Scope.bound`."""
     for name, value in where.items():
         if name not in PLACE_NAMES:

@@ -28,7 +28,7 @@ class Narrow(Where, total=False):
 _NAMES: Final = frozenset(Narrow.__annotations__) | set(PLACE_NAMES)
 
 
-def filter_of(tenant: str, narrow: Narrow, *, reach: Reach, bound: tuple[str, ...] = ()) -> Filter:
+def filter_of(tenant: str, narrow: Narrow, *, reach: Reach, bound: str | None = None) -> Filter:
     """The filter that these keywords spell. A keyword that means nothing is refused, never ignored."""
     if all(name in PLACE_NAMES and isinstance(value, str) for name, value in narrow.items()):
         return _of_place(tenant, reach, tuple(narrow.items()), bound)
@@ -54,7 +54,7 @@ def filter_of(tenant: str, narrow: Narrow, *, reach: Reach, bound: tuple[str, ..
 
 
 @lru_cache(maxsize=1_000)
-def _of_place(tenant: str, reach: Reach, where: tuple[tuple[str, str], ...], bound: tuple[str, ...]) -> Filter:
+def _of_place(tenant: str, reach: Reach, where: tuple[tuple[str, str], ...], bound: str | None) -> Filter:
     """The filter for a place and nothing more, which is what most ask for, again and again."""
     return Filter(scope=scope_of(tenant, cast("Where", dict(where)), bound=bound), reach=reach)
 

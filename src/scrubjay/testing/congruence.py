@@ -288,7 +288,7 @@ class _Twins:
             if chance() < 0.2:
                 fields[name] = value()
         if self._readers.random() < 0.2:
-            bound = self._readers.choice([("project",), ("agent",), ("project", "agent")])
+            bound = self._readers.choice(["project", "agent", "project agent"])
             fields["scope"] = replace(fields["scope"], bound=bound)
         return Filter(**fields)
 

@@ -295,7 +295,7 @@ class TextsSuite:
         for user, project in (("anna", None), ("anna", "p"), (None, None), (None, "q")):
             await told(store, a_memory(f"Zebra of {user} in {project}", scope=Scope(user=user, project=project)))
         for where in ({"project": "p"}, {"project": "p", "user": "anna"}):
-            for asked in (Filter(scope=Scope(**where, bound=bound)) for bound in ((), ("project",))):
+            for asked in (Filter(scope=Scope(**where, bound=bound)) for bound in (None, "project")):
                 left = {"Zebra of anna in p", "Zebra of None in None"}
                 open_too = set() if asked.scope.bound else {"Zebra of anna in None"}
                 assert set(await found(store, "zebra", asked)) == left | open_too

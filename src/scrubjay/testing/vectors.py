@@ -330,7 +330,7 @@ class VectorsSuite:
         await vectors.upsert(1, entries)
         [question] = directions(1, seed=9)
         filters = [Filter(scope=scope) for scope in scopes] + [Filter(scope=scope, reach="holds") for scope in scopes]
-        for bound in (("project",), ("agent",), ("project", "agent")):
+        for bound in ("project", "agent", "project agent"):
             filters += [Filter(scope=replace(scope, bound=bound)) for scope in scopes]
         for asked in filters:
             wanted = {entry.id for entry in entries if asked.admits(entry.scope)}

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -18,9 +19,11 @@ from scrubjay.model.memory import ARCHIVED
 from scrubjay.model.portable import check_header, from_json, header, moment_text, to_json
 from scrubjay.model.sealed import SEAL, is_sealed
 from scrubjay.ports import Clock, Events, Records, Redactor
+from scrubjay.ports.access import AccessStores
 from scrubjay.ports.records import no_source
 from scrubjay.write.adopting import adopted, are_alike
 from scrubjay.write.announce import forgotten, imported
+from scrubjay.write.audit import Noted, audited
 from scrubjay.write.index import Index
 from scrubjay.write.judging import judge, pairs_of
 from scrubjay.write.lines import Lines, batches, numbered
@@ -71,6 +74,7 @@ async def import_lines(
     progress: Callable[[int], None] | None = None,
     mend: bool = False,
     caller: Caller = _ANYBODY,
+    access: AccessStores | None = None,
 ) -> tuple[int, int]:
     """Store the memories of these lines for the scope's tenant; return how many were new and how many were known.
 
@@ -89,7 +93,7 @@ async def import_lines(
         read = await reading.take(lines)
         tenant = Scope(tenant=scope.tenant)
         await judge(staging, records, tenant, mend=mend)
-        storing = _Storing(tenant, records, index, events, clock)
+        storing = _Storing(tenant, records, index, events, clock, partial(audited, access, caller))
         new = done = 0
         for many, batch in staging.batches(BATCH):
             with storing.saying_how_far(new, done, read):
@@ -206,11 +210,14 @@ class _Storing:
     index: Index
     events: Events
     clock: Clock
+    noted: Noted
 
     async def store(self, batch: Sequence[Line]) -> int:
         """Store what is new and close what is closed, in one transaction; return how many were new."""
-        loaded = await self.records.load([line.memory for line in batch])
         closing = {line.memory.id for line in batch if line.fate is Fate.CLOSING}
+        if closing:
+            await self.noted(self.tenant, list(closing), at=self.clock(), how="closed by an import")
+        loaded = await self.records.load([line.memory for line in batch])
         stored = await self.records.get(self.tenant, [line.memory.id for line in batch])
         changed = [memory for memory in stored if memory.id in closing]
         closed = [memory for memory in changed if memory.superseded_at is not None]

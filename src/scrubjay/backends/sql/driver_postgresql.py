@@ -184,11 +184,11 @@ def places(filter: Filter) -> Admitted:
 
 
 @lru_cache(maxsize=64)
-def _places(reach: str, named: tuple[bool, ...], bound: tuple[str, ...]) -> str:
+def _places(reach: str, named: tuple[bool, ...], bound: str | None) -> str:
     """The rows of `scopes` that are admitted, when these of the names are given."""
     open_too = "scopes.\"{0}\" IN ('', %({0})s)" if reach == "sees" else 'scopes."{0}" = %({0})s'
     given = [open_too.format(name) for name, is_given in zip(PLACE_NAMES, named, strict=True) if is_given]
     if reach == "sees" and bound:
-        inside = " AND ".join(f'scopes."{name}" = %({name})s' for name in bound)
+        inside = " AND ".join(f'scopes."{name}" = %({name})s' for name in bound.split())
         given.append(f"(scopes.\"user\" = '' OR {inside})")
     return " AND ".join(["scopes.tenant = %(tenant)s", *given])
