@@ -70,7 +70,7 @@ class Core:
         """
         scope = self.scoped({}, named=False)
         [done] = await self.parts.writer.remember([cast("Telling", {**told, "content": content})], scope)
-        check_believed(done, told.get("id"), self.parts.clock())
+        check_believed(done, told.get("id"))
         return done
 
     async def remember_many(

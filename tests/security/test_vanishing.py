@@ -156,7 +156,10 @@ POLICY = {"most_memories": 1, "prune_below": 1.0}
 def test_rules_of_ones_own_for_what_is_forgotten_are_an_admins(house, bounds):
     many(house, house.key())
     key = bearing(house.key(**bounds))
-    count = lambda: house.client.get("/v1/memory/count", headers=bearing(house.key())).json()["count"]  # noqa: E731
+
+    def count():
+        return house.client.get("/v1/memory/count", headers=bearing(house.key())).json()["count"]
+
     for path, told in {
         "/v1/consolidate": {"policy": POLICY, "steps": ["prune"]},
         "/v1/workspace/prune": {"keep_for": 1},
@@ -186,7 +189,10 @@ def test_an_admin_who_prunes_is_named_with_how_many(house):
 def test_an_end_that_is_set_sooner_is_noted_and_one_that_is_later_is_not(house):
     key, admin = bearing(house.key()), bearing(house.key(rights=["admin"]))
     made = house.client.post("/v1/memory", json={"content": "x"}, headers=key).json()["memory"]["id"]
-    entries = lambda: house.client.get("/v1/audit", headers=admin).json()  # noqa: E731
+
+    def entries():
+        return house.client.get("/v1/audit", headers=admin).json()
+
     begun = len(entries())
     soon, later = ((datetime.now(UTC) + timedelta(days=days)).isoformat() for days in (1, 2))
     for end, more in ((later, 1), (soon, 2), (later, 2), (None, 2), (PAST, 3)):
@@ -208,7 +214,10 @@ def test_a_bound_key_that_imports_what_closes_is_named(house):
 
 def test_who_settles_a_contradiction_is_named_with_the_side_that_was_closed(house):
     key, admin = house.key(), bearing(house.key(rights=["admin"]))
-    tell = lambda path, told: house.client.post(path, json=told, headers=bearing(key)).json()  # noqa: E731
+
+    def tell(path, told):
+        return house.client.post(path, json=told, headers=bearing(key)).json()
+
     lost, kept = (tell("/v1/facts", {"content": f"The office is {where} Berlin"}) for where in ("in", "not in"))
     lost, flag, kept = lost["fact"]["memory"]["id"], kept["conflicts"][0]["id"], kept["fact"]["memory"]["id"]
     tell(f"/v1/facts/conflicts/{flag}/resolve", {"keep": kept})
