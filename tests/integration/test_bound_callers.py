@@ -331,3 +331,18 @@ async def test_nobody_hears_the_ids_of_what_they_cannot_see(jay):
     assert hers
     assert pattern.id in await heard(anna)
     assert await heard(jay) >= hers | {str(shared), pattern.id}
+
+
+async def test_a_project_does_not_hear_the_ids_of_a_user_who_is_asked_for_there(jay):
+    for number in range(4):
+        told = {"task_description": "move the payroll database", "user": "anna"}
+        await jay.tasks.store_execution(f"t-{number}", "Moved it", True, **told)
+    await jay.tasks.get_task_context("move the payroll database", project="shop")
+    hers = {str(memory.id) for memory in await jay.list(user="anna")}
+
+    def ids(events):
+        return {one for event in events for one in event.data.get("ids", [])}
+
+    assert hers & ids(await jay.missed())
+    assert hers & ids(await jay.narrowed(**ANNA).missed())
+    assert not hers & ids(await jay.narrowed(projects=["shop"]).missed())
