@@ -55,7 +55,12 @@ DESTROYING = ("delete", "forget", "purge", "prune", "archive", "end", "consolida
 def canaries(owner):
     """Memories with the mark in every field, in every place that a key may be bound to, and names of places with it."""
     told = {name: f"{MARK} {name}" for name in ("content", "author", "source", "reason", "key")}
-    told |= {"data": {MARK: {"deep": [MARK]}}, "importance": 0.123, "expires_at": "2091-05-05T00:00:00Z"}
+    told |= {
+        "content": f"{MARK} says: deploy the port, host and shop",
+        "data": {MARK: {"deep": [MARK]}},
+        "importance": 0.123,
+        "expires_at": "2091-05-05T00:00:00Z",
+    }
     places = [ANNA, {"user": "anna"}, {"user": "anna", "agent": "planner"}, {**ANNA, "agent": "planner"}]
     for place in [*places, {**ANNA, "session": f"s-{MARK}", "workflow": f"w-{MARK}"}]:
         yield owner.tell("POST", "/v1/memory", {**told, **place})["memory"]["id"]
@@ -124,7 +129,7 @@ def test_no_answer_holds_what_its_key_may_not_read(house, walked, tools, keyed, 
     owner, headers, granted = keyed
     before, lines = owner.kept(), lines_with(owner.ids[:2])
     known = owner.known()
-    known["id"] = [*owner.ids[:2], *known["id"]]
+    known["id"] = [*owner.ids[:4], *known["id"]]
     answered = forbidden = 0
     for operation in walked:
         for place in PLACES:
