@@ -1,6 +1,6 @@
 """The core verbs, each a few lines over the write path, the read path and the stores. Every memory is made of these."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any, TypeAlias, Unpack, cast
 from uuid import UUID
@@ -25,17 +25,17 @@ from scrubjay.model import (
     scope_of,
 )
 from scrubjay.model.access import Caller
-from scrubjay.model.checks import check_flag, check_handler, check_several, check_whole, in_utc
+from scrubjay.model.checks import check_flag, check_handler, check_several, check_whole
 from scrubjay.model.context import SHAPE_KEY, SHAPE_KIND, ContextShape, Form, Section, shape_from
 from scrubjay.model.memory import FORGOTTEN
 from scrubjay.model.query import check_listed
 from scrubjay.parts import Parts
-from scrubjay.ports import Handler, Kept, Trees
+from scrubjay.ports import Handler, Trees
 from scrubjay.read.context import context, shape_of
 from scrubjay.read.narrow import Narrow, filter_of, places
 from scrubjay.read.recall import recall
 from scrubjay.write.audit import audited
-from scrubjay.write.current import held, named, newest
+from scrubjay.write.current import adjusted, held, named, newest
 from scrubjay.write.forget import forget, meant, purge_scope
 from scrubjay.write.forget import purge as purge_everywhere
 from scrubjay.write.lines import Lines
@@ -70,7 +70,7 @@ class Core:
         """
         scope = self.scoped({}, named=False)
         [done] = await self.parts.writer.remember([cast("Telling", {**told, "content": content})], scope)
-        check_believed(done, told.get("id"), self.parts.clock())
+        check_believed(done, told.get("id"))
         return done
 
     async def remember_many(
@@ -101,18 +101,9 @@ class Core:
         if not given:
             return Remembered(memory=old, outcome="unchanged")
         if given.keys() <= {"importance", "expires_at"}:
-            return await self._adjusted(old, given)
+            noted = partial(audited, self.parts.access, self.caller, at=self.parts.clock())
+            return await adjusted(old, given, records=records, index=self.parts.index, noted=noted, seen=seen)
         return await self.parts.writer.correct(seen or old, cast("Telling", given))
-
-    async def _adjusted(self, old: Memory, given: Mapping[str, Any]) -> Remembered:
-        changes = cast("Kept", dict(given))
-        if "expires_at" in changes:
-            changes["expires_at"] = in_utc("expires_at", changes["expires_at"])
-        memory = await self.parts.stores.records.adjust(old.scope, old.id, seen=self.caller.seen, **changes)
-        if memory is None or memory.superseded_at is not None:
-            raise NotFound(f"memory {old.id} has just been {'purged' if memory is None else 'closed'}")
-        await (self.parts.index.renew([memory]) if "expires_at" in changes else self.parts.index.add([memory]))
-        return Remembered(memory=memory, outcome="unchanged")
 
     async def forget(
         self,
@@ -333,6 +324,7 @@ class Core:
             progress=progress,
             mend=mend,
             caller=self.caller,
+            access=self.parts.access,
         )
 
     def subscribe(self, name: str, handler: Handler, **where: Unpack[Where]) -> Callable[[], None]:
@@ -382,12 +374,13 @@ class Core:
         self.parts.is_open.check()
         if not where and not self.caller.bounds:
             return _whole(self._tenant)
-        return scope_of(self.tenant, self.caller.bounds.within(where, named=named))
+        bounds = self.caller.bounds
+        return scope_of(self.tenant, bounds.within(where, named=named), bound=bounds.binding)
 
     def filtered(self, narrow: Narrow, reach: Reach) -> Filter:
         """The filter that these keywords name, inside the caller's bounds. Raises Closed when the memory is."""
         self.parts.is_open.check()
-        return filter_of(self.tenant, self.caller.bounds.within(narrow), reach=reach)
+        return filter_of(self.tenant, self.caller.bounds.within(narrow), reach=reach, bound=self.caller.bounds.binding)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.parts.names.get('records', '')} tenant={self.tenant!r}>"

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Self, Unpack
 
@@ -23,6 +24,7 @@ from scrubjay.model.work import Consolidated, Policy, Step
 from scrubjay.ports import Event, Probe
 from scrubjay.ports.events import check_subscription
 from scrubjay.read.events import kept_since
+from scrubjay.write.audit import audited
 from scrubjay.write.index import Progress
 
 
@@ -282,5 +284,6 @@ class Scrubjay(Core):
         other = Scrubjay.__new__(type(self))
         other.__dict__.update(self.__dict__)
         other.caller = replace(caller, bounds=self.caller.bounds.narrowed(caller.bounds))
-        other.parts = self.parts.written_by(self.parts.writer.inside(other.caller.bounds))
+        noted = partial(audited, self.parts.access, other.caller)
+        other.parts = self.parts.written_by(self.parts.writer.inside(other.caller.bounds, noted))
         return other

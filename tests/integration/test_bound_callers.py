@@ -245,6 +245,20 @@ async def test_nothing_is_imported_as_made_from_what_the_caller_cannot_see(jay):
     assert await jay.import_lines(export_of(a_memory("y", scope=a_scope("bob"), derived_from=(hers.id,)))) == (1, 0)
 
 
+async def test_an_import_does_not_tell_which_ids_are_stored(jay):
+    anna, bob = jay.narrowed(**ANNA), jay.narrowed(**BOB)
+    hers, place = (await anna.remember("Anna is ill")).memory, a_scope("bob")
+    said = []
+    for known in (hers.id, new_id()):
+        with pytest.raises(InvalidInput, match="which is not stored") as refused:
+            await bob.import_lines(export_of(a_memory("x", scope=place, derived_from=(known,))))
+        said.append(str(refused.value).replace(str(known), "ID"))
+        heir = replace(a_memory("heir", scope=place), id=known)
+        assert await bob.import_lines(export_of(closed_by(heir, place))) == (1, 0)
+    assert said[0] == said[1]
+    assert [memory.id for memory in await anna.history(hers.id)] == [hers.id]
+
+
 async def test_nobody_hears_why_another_ones_memory_was_forgotten(jay):
     anna, bob = jay.narrowed(**ANNA), jay.narrowed(**BOB)
     hers = (await anna.remember("Anna is ill")).memory
@@ -317,3 +331,18 @@ async def test_nobody_hears_the_ids_of_what_they_cannot_see(jay):
     assert hers
     assert pattern.id in await heard(anna)
     assert await heard(jay) >= hers | {str(shared), pattern.id}
+
+
+async def test_a_project_does_not_hear_the_ids_of_a_user_who_is_asked_for_there(jay):
+    for number in range(4):
+        told = {"task_description": "move the payroll database", "user": "anna"}
+        await jay.tasks.store_execution(f"t-{number}", "Moved it", True, **told)
+    await jay.tasks.get_task_context("move the payroll database", project="shop")
+    hers = {str(memory.id) for memory in await jay.list(user="anna")}
+
+    def ids(events):
+        return {one for event in events for one in event.data.get("ids", [])}
+
+    assert hers & ids(await jay.missed())
+    assert hers & ids(await jay.narrowed(**ANNA).missed())
+    assert not hers & ids(await jay.narrowed(projects=["shop"]).missed())

@@ -18,6 +18,8 @@ PLACES_ASKED: Final = 64
 REMEMBERED: Final = 0.1
 """For so many places it is remembered which rows are there, if those are no more than this part of all."""
 
+_USER: Final = PLACE_NAMES.index("user")
+
 _NO_SLOTS: Final = np.empty(0, dtype=np.intp)
 
 
@@ -39,7 +41,7 @@ class Roll:
         self._kind_codes: dict[str, int] = {}
         self._name_codes: dict[str, int] = {"": 0}
         self._scope_codes: dict[int, int] = {}
-        self._places_asked: dict[tuple[str, tuple[str | None, ...]], tuple[int, Slots]] = {}
+        self._places_asked: dict[tuple[str, tuple[str | None, ...], str | None], tuple[int, Slots]] = {}
         self._newest_since = -ALWAYS
         self._soonest_until = ALWAYS
 
@@ -116,7 +118,7 @@ class Roll:
         names = filter.scope.names()
         if not any(names):
             return None
-        key, many = (filter.reach, names), len(self)
+        key, many = (filter.reach, names, filter.scope.bound), len(self)
         known, slots = self._places_asked.pop(key, (0, _NO_SLOTS))
         if known < many:
             admitted = self._admitted_places(filter)
@@ -151,13 +153,21 @@ class Roll:
 
     def _admitted_places(self, filter: Filter) -> NDArray[np.bool_] | None:
         """Which of the scopes the filter admits, by code; None for all."""
-        admitted = None
-        for place, name in zip(self._places.all.T, filter.scope.names(), strict=True):
+        admitted, binding = None, filter.scope.binding if filter.reach == "sees" else {}
+        places = self._places.all
+        inside: NDArray[np.bool_] | None = None
+        for field, place, name in zip(PLACE_NAMES, places.T, filter.scope.names(), strict=True):
+            if name is None and field not in binding:
+                continue
+            named = place == self._name_codes.get(name, -1) if name is not None else np.zeros(len(place), np.bool_)
+            if field in binding:
+                inside = named if inside is None else inside & named
             if name is not None:
-                named = place == self._name_codes.get(name, -1)
-                if filter.reach == "sees":
-                    named |= place == 0
+                named = named | (place == 0) if filter.reach == "sees" else named
                 admitted = named if admitted is None else admitted & named
+        if inside is not None:
+            inside = inside | (places[:, _USER] == 0)
+            admitted = inside if admitted is None else admitted & inside
         return admitted
 
 

@@ -27,6 +27,7 @@ from scrubjay.model.memory import ARCHIVED
 from scrubjay.model.portable import check_header, from_json, header, to_json
 from scrubjay.model.work import StepDone
 from scrubjay.write.announce import forgotten, imported
+from scrubjay.write.audit import audited
 
 log = logger("jobs")
 
@@ -80,6 +81,8 @@ async def _moved(orders: Orders, folder: Path, episodes: Sequence[Memory]) -> in
     """Write one file, and hollow out the records when what is in it is what they say."""
     parts, at = orders.parts, orders.parts.clock()
     file = await asyncio.to_thread(written, folder, episodes)
+    ids = [episode.id for episode in episodes]
+    await audited(parts.access, orders.caller, episodes[0].scope, ids, at=at, how=ARCHIVED)
     hollow = await orders.works.upkeep.hollow(
         episodes, at=at, because=f"{ARCHIVED}: {file.name}", says=f"(archived in {file.name})"
     )

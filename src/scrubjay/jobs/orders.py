@@ -13,6 +13,7 @@ from scrubjay.jobs.leasing import TTL, leased
 from scrubjay.jobs.sights import core_since
 from scrubjay.logs import logger
 from scrubjay.model import PLACE_NAMES, Memory, Scope, Where
+from scrubjay.model.access import Caller
 from scrubjay.model.sealed import is_sealed
 from scrubjay.model.work import Planned, Policy, Step, StepDone
 from scrubjay.model.working import scope_text
@@ -45,6 +46,8 @@ class Orders:
     within: Scope | None = None
     """Where to work; None means everywhere, for every tenant."""
     dry_run: bool = False
+    caller: Caller = field(default_factory=Caller)
+    """Who asked for it; whatever goes is noted in the audit log of holders of keys."""
     quiet: timedelta = timedelta(0)
     """A session in which something happened more recently is not distilled yet."""
     ttl: timedelta = TTL

@@ -11,6 +11,7 @@ from scrubjay.model import Memory, Scope
 from scrubjay.model.memory import EXPIRED
 from scrubjay.model.work import StepDone
 from scrubjay.write.announce import forgotten
+from scrubjay.write.audit import audited
 
 BATCH: Final = 500
 """Memories closed in one transaction."""
@@ -58,6 +59,8 @@ async def close(orders: Orders, memories: Sequence[Memory], *, because: str) -> 
     count = 0
     for tenant, held in tenants.items():
         ids = [memory.id for memory in held]
+        within = orders.within or Scope(tenant=tenant)
+        await audited(parts.access, orders.caller, within, ids, at=at, how=because.partition(":")[0])
         closed = await parts.stores.records.close(
             Scope(tenant=tenant), ids, at=at, because=because, unless_changed=held
         )

@@ -135,6 +135,7 @@ def orders_of(
         archive=parts.archive,
         within=within,
         dry_run=dry_run,
+        caller=core.caller,
         quiet=quiet,
     )
 

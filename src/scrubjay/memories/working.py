@@ -29,6 +29,7 @@ from scrubjay.model.working import (
 from scrubjay.ports import stage
 from scrubjay.ports.working import Met
 from scrubjay.read.tail import cost, tail
+from scrubjay.write.audit import noted
 from scrubjay.write.prepare import Telling
 from scrubjay.write.redact import redacted
 
@@ -138,7 +139,10 @@ class WorkingMemory:
         """Take a value off the session's scratchpad; return whether it was there. `expect` is as in `set`."""
         scope, (name, *_) = self._session(where), self._named(name)
         check_expected(expect)
-        return await self._store.delete(scope, name, now=self._core.parts.clock(), expect=expect)
+        deleted = await self._store.delete(scope, name, now=self._core.parts.clock(), expect=expect)
+        if deleted:
+            await self._note("scratch.deleted", f"{scope}: 1 value")
+        return deleted
 
     async def extend(self, ttl: timedelta | None = None, **where: Unpack[Where]) -> Session:
         """Let the session live that long from now on. Raises NotFound when there is none, or it is over."""
@@ -157,6 +161,7 @@ class WorkingMemory:
         session = await self._store.end(scope, now=self._core.parts.clock())
         if session is None:
             raise NotFound(f"there is no session in {scope}")
+        await self._note("session.ended", f"{scope}: {session.messages:,} messages")
         return session
 
     async def session(self, **where: Unpack[Where]) -> Session | None:
@@ -170,6 +175,12 @@ class WorkingMemory:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._core!r}>"
+
+    async def _note(self, action: str, target: str) -> None:
+        """Have it noted what the holder of a key made vanish."""
+        core = self._core
+        if core.caller.key is not None:
+            await noted(core.parts.access, core.caller, core.tenant, action, target, at=core.parts.clock())
 
     def _session(self, where: Where) -> Scope:
         scope = self._core.scoped(where)

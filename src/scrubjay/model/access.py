@@ -37,7 +37,8 @@ class Bounds:
     """The users, projects and agents that a caller is bound to. Of what is left empty, any will do.
 
     Inside the bounds lies what names one of these. A caller reads what lies inside and what holds for everybody, and
-    writes and forgets only what lies inside.
+    writes and forgets only what lies inside. What names a user holds for nobody else: without that user, only a caller
+    in whose bounds it lies reads it.
 
     >>> Bounds(users=("u-42",)).within({"project": "p-1"})
     {'project': 'p-1', 'user': 'u-42'}
@@ -106,9 +107,19 @@ class Bounds:
 
     def sees(self, scope: Scope) -> bool:
         """Whether a caller inside the bounds reads what lies there: what is its own, and what names nobody else."""
+        is_private = scope.user is not None and not self.users
         return all(
-            not (allowed := getattr(self, field_name)) or (given := getattr(scope, name)) is None or given in allowed
+            not (allowed := getattr(self, field_name))
+            or (given := getattr(scope, name)) in allowed
+            or (given is None and not is_private)
             for field_name, name in _BOUND
+        )
+
+    @property
+    def binding(self) -> str | None:
+        """What a user's memory has to name to be read, as `Scope.bound` says it. None: nothing more."""
+        return (
+            None if self.users else " ".join(name for field_name, name in _BOUND if getattr(self, field_name)) or None
         )
 
     def check_none(self, what: str) -> None:

@@ -1,6 +1,6 @@
 """Where a memory belongs, and who can see it from where."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Final, TypedDict
 
 from scrubjay.errors import InvalidInput
@@ -44,6 +44,11 @@ class Scope:
     agent: str | None = None
     session: str | None = None
     workflow: str | None = None
+    bound: str | None = field(default=None, compare=False)
+    """Of a reader who is bound to projects or agents and to no user: `project`, `agent`, or `project agent`.
+
+    It sees a user's memory only where that names the same. Says who reads, not where: two places are equal without it.
+    """
 
     def __post_init__(self) -> None:
         if self.tenant is None:
@@ -71,7 +76,17 @@ class Scope:
             and (self.agent is None or other.agent is None or self.agent == other.agent)
             and (self.session is None or other.session is None or self.session == other.session)
             and (self.workflow is None or other.workflow is None or self.workflow == other.workflow)
+            and (not self.bound or other.user is None or self._binds(other))
         )
+
+    def _binds(self, other: "Scope") -> bool:
+        """Whether `other` names all that the reader is bound to."""
+        return all(mine is not None and mine == getattr(other, name) for name, mine in self.binding.items())
+
+    @property
+    def binding(self) -> dict[str, str | None]:
+        """What a user's memory has to name for a bound reader to see it. None: no memory does."""
+        return {name: getattr(self, name) for name in self.bound.split()} if self.bound else {}
 
     def together(self, other: "Scope") -> "Scope":
         """The place of two that see each other: it names all that either of them names."""
@@ -81,6 +96,11 @@ class Scope:
     def names(self) -> tuple[str | None, ...]:
         """User, project, agent, session and workflow, in this order."""
         return (self.user, self.project, self.agent, self.session, self.workflow)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of the tenant, to whoever reads."""
+        return not any(self.names()) and not self.bound
 
     @property
     def level(self) -> str:
@@ -108,13 +128,13 @@ class Scope:
         return f"Scope({', '.join(given)})"
 
 
-SCOPE_NAMES: Final = tuple(field.name for field in fields(Scope))
+SCOPE_NAMES: Final = tuple(one.name for one in fields(Scope) if one.compare)
 PLACE_NAMES: Final = SCOPE_NAMES[1:]
 
 
-def scope_of(tenant: str, where: Where) -> Scope:
-    """The scope that a verb's keywords name; a keyword that no scope has is refused."""
+def scope_of(tenant: str, where: Where, *, bound: str | None = None) -> Scope:
+    """The scope that a verb's keywords name; a keyword that no scope has is refused. See `Scope.bound`."""
     for name, value in where.items():
         if name not in PLACE_NAMES:
             raise InvalidInput(f"{name}={shown(value)} is not a known option: {instead(name, PLACE_NAMES)}")
-    return Scope(tenant=tenant, **where)
+    return Scope(tenant=tenant, bound=bound, **where)

@@ -204,7 +204,7 @@ async def _said(working: Working, scope: Scope, *, now: datetime) -> Recent:
     # Several agents and workflows may work in one conversation, which then names none of them.
     around = [replace(scope, agent=None), replace(scope, workflow=None), replace(scope, agent=None, workflow=None)]
     said = Recent()
-    for place in dict.fromkeys([scope, *around]):
+    for place in filter(scope.sees, dict.fromkeys([scope, *around])):
         said = await working.recent(place, limit=MOST_LIVE, now=now, over=True)
         if said or said.degraded:
             break

@@ -28,10 +28,10 @@ class Narrow(Where, total=False):
 _NAMES: Final = frozenset(Narrow.__annotations__) | set(PLACE_NAMES)
 
 
-def filter_of(tenant: str, narrow: Narrow, *, reach: Reach) -> Filter:
+def filter_of(tenant: str, narrow: Narrow, *, reach: Reach, bound: str | None = None) -> Filter:
     """The filter that these keywords spell. A keyword that means nothing is refused, never ignored."""
     if all(name in PLACE_NAMES and isinstance(value, str) for name, value in narrow.items()):
-        return _of_place(tenant, reach, tuple(narrow.items()))
+        return _of_place(tenant, reach, tuple(narrow.items()), bound)
     for name, value in narrow.items():
         if name not in _NAMES:
             names = instead(name, sorted(_NAMES))
@@ -39,7 +39,7 @@ def filter_of(tenant: str, narrow: Narrow, *, reach: Reach) -> Filter:
                 f"{name}={shown(value)} is not a known option: {names}, beside what the verb itself takes"
             )
     return Filter(
-        scope=scope_of(tenant, places(narrow)),
+        scope=scope_of(tenant, places(narrow), bound=bound),
         reach=reach,
         kinds=_kinds(narrow.get("kinds") or ()),
         key=narrow.get("key"),
@@ -54,9 +54,9 @@ def filter_of(tenant: str, narrow: Narrow, *, reach: Reach) -> Filter:
 
 
 @lru_cache(maxsize=1_000)
-def _of_place(tenant: str, reach: Reach, where: tuple[tuple[str, str], ...]) -> Filter:
+def _of_place(tenant: str, reach: Reach, where: tuple[tuple[str, str], ...], bound: str | None) -> Filter:
     """The filter for a place and nothing more, which is what most ask for, again and again."""
-    return Filter(scope=scope_of(tenant, cast("Where", dict(where))), reach=reach)
+    return Filter(scope=scope_of(tenant, cast("Where", dict(where)), bound=bound), reach=reach)
 
 
 def places(given: Mapping[str, object]) -> Where:

@@ -74,6 +74,7 @@ class _Twins:
         self._seed = seed
         # Repeatable steps are the point; nothing here is secret.
         self._random = Random(seed)  # noqa: S311 -- see above
+        self._readers = Random(seed)  # noqa: S311 -- see above
         self._clock = NOW
         self._step = 0
         self._ids: list[UUID] = []
@@ -286,6 +287,9 @@ class _Twins:
         for name, value in maybe.items():
             if chance() < 0.2:
                 fields[name] = value()
+        if self._readers.random() < 0.2:
+            bound = self._readers.choice(["project", "agent", "project agent"])
+            fields["scope"] = replace(fields["scope"], bound=bound)
         return Filter(**fields)
 
 

@@ -1,5 +1,6 @@
 """What every search by words has to do. It is derived from records, so the store under test is both."""
 
+from dataclasses import replace
 from datetime import datetime
 from itertools import permutations
 from math import log
@@ -289,6 +290,16 @@ class TextsSuite:
         assert await found(store, "zebra", Filter(scope=anna, reach="holds")) == ["Zebra of anna at acme"]
         assert await found(store, "zebra", Filter(scope=Scope(tenant="other"))) == []
         assert len(await found(store, "zebra", Filter(scope=Scope(tenant="evil")))) == 3
+
+    async def test_a_bound_reader_finds_of_users_what_names_the_same(self, store: TextStore) -> None:
+        for user, project in (("anna", None), ("anna", "p"), (None, None), (None, "q")):
+            await told(store, a_memory(f"Zebra of {user} in {project}", scope=Scope(user=user, project=project)))
+        for where in ({"project": "p"}, {"project": "p", "user": "anna"}):
+            for asked in (Filter(scope=Scope(**where, bound=bound)) for bound in (None, "project")):
+                left = {"Zebra of anna in p", "Zebra of None in None"}
+                open_too = set() if asked.scope.bound else {"Zebra of anna in None"}
+                assert set(await found(store, "zebra", asked)) == left | open_too
+                assert set(await found(store, "zebra", replace(asked, history=True))) == left | open_too
 
     async def test_only_what_holds_now_is_found(self, store: TextStore) -> None:
         stored = await told(

@@ -1,6 +1,7 @@
 """What every search by meaning has to do."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
@@ -329,6 +330,8 @@ class VectorsSuite:
         await vectors.upsert(1, entries)
         [question] = directions(1, seed=9)
         filters = [Filter(scope=scope) for scope in scopes] + [Filter(scope=scope, reach="holds") for scope in scopes]
+        for bound in ("project", "agent", "project agent"):
+            filters += [Filter(scope=replace(scope, bound=bound)) for scope in scopes]
         for asked in filters:
             wanted = {entry.id for entry in entries if asked.admits(entry.scope)}
             assert set(ids_of(await vectors.search(1, question, asked, now=NOW, limit=99))) == wanted, asked

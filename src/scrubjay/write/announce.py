@@ -1,6 +1,7 @@
 """Say what happened once it is committed: one event for each place, with ids and never with content."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -41,11 +42,15 @@ def offered(
 ) -> list[Event]:
     """What somebody was shown who asked here: by id, each with where it lies. `called` is what the ids are in the data.
 
-    A listener hears of what it sees itself, and only when it sees whoever asked.
+    A listener hears of what it sees itself, and only when it sees whoever asked. What is a user's is not made a
+    project's or an agent's by being asked for there.
     """
     places: dict[Scope, list[Json]] = {}
     for one, scope in ids:
-        places.setdefault(asked.together(scope), []).append(one)
+        place = asked.together(scope)
+        if scope.user is not None:
+            place = replace(place, project=scope.project, agent=scope.agent)
+        places.setdefault(place, []).append(one)
     return [Event(name=name, scope=place, at=at, data={called: held, **more}) for place, held in places.items()]
 
 

@@ -1,16 +1,18 @@
 """The version that stands today for what a caller names."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Any, Final, cast
 from uuid import UUID
 
 from scrubjay.errors import NotFound
-from scrubjay.model import Memory, Scope, id_of
-from scrubjay.model.checks import check_several
+from scrubjay.model import Memory, Remembered, Scope, id_of
+from scrubjay.model.checks import check_several, in_utc
 from scrubjay.model.citations import listed
-from scrubjay.ports import Records
+from scrubjay.ports import Kept, Records
 from scrubjay.ports.records import changed_meanwhile
+from scrubjay.write.audit import Noted
+from scrubjay.write.index import Index
 from scrubjay.write.reconcile import CORRECTED, is_left_of, restored_from
 
 _OURS: Final = (5, 7)
@@ -132,3 +134,19 @@ async def _left_of(memory: Memory, records: Records) -> list[Memory]:
 def _check_seen(ids: Collection[UUID], seen: Memory | None) -> None:
     if seen is not None and seen.id not in ids:
         raise changed_meanwhile(seen.id)
+
+
+async def adjusted(
+    old: Memory, given: Mapping[str, Any], *, records: Records, index: Index, noted: Noted, seen: Memory | None
+) -> Remembered:
+    """Change importance and expiry in place. That it ends sooner is noted before it does."""
+    changes = cast("Kept", dict(given))
+    if "expires_at" in changes:
+        end = changes["expires_at"] = in_utc("expires_at", changes["expires_at"])
+        if end is not None and (old.expires_at is None or end < old.expires_at):
+            await noted(old.scope, [old.id], how=f"expires at {end:%Y-%m-%dT%H:%M:%SZ}")
+    memory = await records.adjust(old.scope, old.id, seen=seen, **changes)
+    if memory is None or memory.superseded_at is not None:
+        raise NotFound(f"memory {old.id} has just been {'purged' if memory is None else 'closed'}")
+    await (index.renew([memory]) if "expires_at" in changes else index.add([memory]))
+    return Remembered(memory=memory, outcome="unchanged")

@@ -69,13 +69,13 @@ def _told_again(draft: Memory, same: Memory, known: Known) -> Decision:
     return Decision(outcome="stored", memory=kept, keeps=(kept,))
 
 
-def check_believed(done: Remembered, own: UUID | str | None, now: datetime) -> None:
+def check_believed(done: Remembered, own: UUID | str | None) -> None:
     """Refuse what was told under an id of one's own and is known, but not believed any more: nothing stands for it."""
     memory = done.memory
     if own is not None and done.outcome == "unchanged" and memory.superseded_at is not None:
         raise IdTaken(
-            f"id {own} names what was told before, and is {memory.state(now)} since {memory.superseded_at:%Y-%m-%d}. "
-            "Tell it under another id, or without one"
+            f"id {own} names what was told before and is not believed any more: `get` and `history` say why to whoever "
+            "may read. Tell it under another id, or without one"
         )
 
 

@@ -1,6 +1,7 @@
 """The write path, from what was told to what is stored and indexed."""
 
 import asyncio
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import aclosing
 from copy import copy
@@ -16,6 +17,7 @@ from scrubjay.model.kinds import KEPT_BY
 from scrubjay.ports import Ahead, Clock, Decide, Decision, Events, Known, Redactor, Sight, Stores, stage
 from scrubjay.ports.records import check_source
 from scrubjay.write.announce import stored
+from scrubjay.write.audit import Noted
 from scrubjay.write.garbage import garbage_later
 from scrubjay.write.index import Index
 from scrubjay.write.prepare import Telling, prepare, telling_of
@@ -44,12 +46,13 @@ class Writer:
         self._clock = clock
         self._bounds = Bounds()
         self._is_bound = False
+        self._noted: Noted | None = None
         self._sight: Sight | None = None
 
-    def inside(self, bounds: Bounds) -> "Writer":
-        """The same writer, which writes nothing outside these bounds."""
+    def inside(self, bounds: Bounds, noted: Noted | None = None) -> "Writer":
+        """The same writer, which writes nothing outside these bounds, and has noted what vanishes by what it writes."""
         other = copy(self)
-        other._bounds, other._is_bound = bounds, bool(bounds)  # noqa: SLF001 -- our own class
+        other._bounds, other._is_bound, other._noted = bounds, bool(bounds), noted  # noqa: SLF001 -- our own class
         return other
 
     def since(self, sight: Sight) -> "Writer":
@@ -161,8 +164,22 @@ class Writer:
             if unusual:
                 await self._follow(unusual.values(), indexed or {}, refused)
                 await self._renew(unusual.values(), done)
+                await self._note_vanished(unusual.values())
         await self._events.publish(stored(done, self._clock()))
         return done
+
+    async def _note_vanished(self, decided: Collection[Decision]) -> None:
+        """Have it noted what was closed and is not replaced by something that goes on."""
+        if self._noted is None:
+            return
+        opened = {memory.id: memory for decision in decided for memory in decision.opens}
+        places: defaultdict[Scope, list[UUID]] = defaultdict(list)
+        for memory in (memory for decision in decided for memory in decision.closes):
+            heir = opened.get(memory.superseded_by) if memory.superseded_by is not None else None
+            if heir is None or _ends_sooner(heir, memory):
+                places[memory.scope].append(memory.id)
+        for scope, ids in places.items():
+            await self._noted(scope, ids, at=self._clock(), how="closed by what was written")
 
     async def _renew(self, decided: Collection[Decision], done: Sequence[Remembered]) -> None:
         """Let the index know what is kept longer, unless it was closed after that."""
@@ -254,3 +271,9 @@ def _reads_otherwise(memory: Memory, draft: Memory) -> bool:
         and memory.id == draft.id
         and (memory.content, memory.kind, memory.author) != (draft.content, draft.kind, draft.author)
     )
+
+
+def _ends_sooner(heir: Memory, memory: Memory) -> bool:
+    """Whether what takes the place of a memory goes away before that would have."""
+    expires = heir.expires_at is not None and (memory.expires_at is None or heir.expires_at < memory.expires_at)
+    return expires or heir.valid_to is not None

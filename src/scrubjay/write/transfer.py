@@ -4,8 +4,9 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Final
 from uuid import UUID
 
@@ -18,9 +19,11 @@ from scrubjay.model.memory import ARCHIVED
 from scrubjay.model.portable import check_header, from_json, header, moment_text, to_json
 from scrubjay.model.sealed import SEAL, is_sealed
 from scrubjay.ports import Clock, Events, Records, Redactor
+from scrubjay.ports.access import AccessStores
 from scrubjay.ports.records import no_source
 from scrubjay.write.adopting import adopted, are_alike
 from scrubjay.write.announce import forgotten, imported
+from scrubjay.write.audit import Noted, audited
 from scrubjay.write.index import Index
 from scrubjay.write.judging import judge, pairs_of
 from scrubjay.write.lines import Lines, batches, numbered
@@ -28,6 +31,9 @@ from scrubjay.write.redact import redacted
 from scrubjay.write.staging import Fate, Line, Staging
 
 BATCH: Final = 1_000
+
+MOST_UNSEEN: Final = 100_000
+"""Sources that a caller with bounds may name before the lines that they are in. An export puts them first."""
 
 _AHEAD: Final = timedelta(days=366)
 """How far the clock of whoever told something may be ahead of ours."""
@@ -71,6 +77,7 @@ async def import_lines(
     progress: Callable[[int], None] | None = None,
     mend: bool = False,
     caller: Caller = _ANYBODY,
+    access: AccessStores | None = None,
 ) -> tuple[int, int]:
     """Store the memories of these lines for the scope's tenant; return how many were new and how many were known.
 
@@ -89,7 +96,7 @@ async def import_lines(
         read = await reading.take(lines)
         tenant = Scope(tenant=scope.tenant)
         await judge(staging, records, tenant, mend=mend)
-        storing = _Storing(tenant, records, index, events, clock)
+        storing = _Storing(tenant, records, index, events, clock, partial(audited, access, caller))
         new = done = 0
         for many, batch in staging.batches(BATCH):
             with storing.saying_how_far(new, done, read):
@@ -115,6 +122,8 @@ class _Reading:
     caller: Caller
     latest: datetime
     """When a line may have been told at the latest."""
+    unseen: dict[UUID, int] = field(default_factory=dict)
+    """What lines say they are made from that is not seen yet, with the first line that says so."""
 
     async def take(self, lines: Lines) -> int:
         """Read all of it; return how many memories that were. Raises what is wrong with a line, and names it."""
@@ -140,6 +149,7 @@ class _Reading:
                     )
             await self._look_at(memories)
             read += len(some)
+        await self._check_sources((), {}, is_all=True)
         return read
 
     async def _look_at(self, told: Sequence[tuple[int, Memory]]) -> None:
@@ -150,9 +160,9 @@ class _Reading:
             self._take_in(once, number, memory)
         judged = [self._line(number, memory, owned.get(memory.id)) for number, memory in once.values()]
         for line in judged:
-            _check_heir(line, owned)
-            self._check_sources(line, owned)
+            _check_heir(line, owned, self.caller)
         await self.staging.aside(self.staging.put, judged)
+        await self._check_sources(judged, owned, is_all=False)
         fresh = [line for line in judged if line.is_fresh]
         near = await self.records.bearing([line.memory for line in fresh]) if fresh else []
         if near:
@@ -178,14 +188,24 @@ class _Reading:
         closes = stored.closed_as(memory) is not None
         return Line(number=number, memory=memory, fate=Fate.CLOSING if closes else Fate.KNOWN)
 
-    def _check_sources(self, line: Line, stored: Mapping[UUID, Memory]) -> None:
-        """Raise InvalidInput for what is made from a memory that the caller does not see, as `remember` does.
+    async def _check_sources(self, lines: Sequence[Line], stored: Mapping[UUID, Memory], *, is_all: bool) -> None:
+        """Raise InvalidInput for what a caller with bounds says is made from a memory that it does not see.
 
-        Whoever made something from a memory hears of its end.
+        As `remember` does, and alike whether it is stored or not: an import tells nobody which ids there are. Whoever
+        made something from a memory hears of its end. What stands in the file is seen, before or after.
         """
-        for source in line.memory.derived_from if line.fate is Fate.NEW else ():
-            if source in stored and not self.caller.bounds.sees(stored[source].scope):
-                raise InvalidInput(f"line {line.number}: {no_source(source)}. Nothing was imported")
+        bounds = self.caller.bounds
+        if not bounds:
+            return
+        for line in lines:
+            for source in line.memory.derived_from if line.fate is Fate.NEW else ():
+                if source not in stored or not bounds.sees(stored[source].scope):
+                    self.unseen.setdefault(source, line.number)
+        for source in await self.staging.aside(self.staging.by_ids, list(self.unseen)):
+            del self.unseen[source]
+        if self.unseen and (is_all or len(self.unseen) > MOST_UNSEEN):
+            source, number = next(iter(self.unseen.items()))
+            raise InvalidInput(f"line {number}: {no_source(source)}. Nothing was imported")
 
     def _is_the_same(self, one: Memory, other: Memory) -> bool:
         """Whether two with one id are one memory. Of what is archived, only a record is left to compare."""
@@ -206,11 +226,14 @@ class _Storing:
     index: Index
     events: Events
     clock: Clock
+    noted: Noted
 
     async def store(self, batch: Sequence[Line]) -> int:
         """Store what is new and close what is closed, in one transaction; return how many were new."""
-        loaded = await self.records.load([line.memory for line in batch])
         closing = {line.memory.id for line in batch if line.fate is Fate.CLOSING}
+        if closing:
+            await self.noted(self.tenant, list(closing), at=self.clock(), how="closed by an import")
+        loaded = await self.records.load([line.memory for line in batch])
         stored = await self.records.get(self.tenant, [line.memory.id for line in batch])
         changed = [memory for memory in stored if memory.id in closing]
         closed = [memory for memory in changed if memory.superseded_at is not None]
@@ -247,10 +270,15 @@ class _Storing:
             raise
 
 
-def _check_heir(line: Line, stored: Mapping[UUID, Memory]) -> None:
-    """Raise InvalidInput for a line that would make a version of what is stored elsewhere, which goes with it."""
+def _check_heir(line: Line, stored: Mapping[UUID, Memory], caller: Caller) -> None:
+    """Raise InvalidInput for a line that would make a version of what the caller sees elsewhere, which goes with it.
+
+    Of what it does not see it is told nothing: nobody takes that for a version, since it lies in another scope.
+    """
     heir = stored.get(line.memory.superseded_by) if line.memory.superseded_by is not None else None
-    if heir is not None and line.fate is not Fate.KNOWN and heir.scope != line.memory.scope:
+    if heir is None or line.fate is Fate.KNOWN or not caller.bounds.sees(heir.scope):
+        return
+    if heir.scope != line.memory.scope:
         raise InvalidInput(
             f"line {line.number}: superseded_by is {heir.id}, which lies in another scope than this line: all versions "
             "of a memory lie in one. Nothing was imported"

@@ -9,18 +9,12 @@ import json
 
 import httpx
 import pytest
-from openapi_walk import NDJSON, PLAIN, lines_with, operations
 from test_http_streams import Listener
 
+from openapi_walk import ANNA, MARK, NDJSON, PLAIN, Owner, lines_with, operations
 from scrubjay import wiring
 
 pytestmark = pytest.mark.slow
-
-MARK = "Ornithorhynchus"
-"""A word in every text of the owner. A stranger never says it, and must never hear it."""
-
-ANNA = {"user": "anna", "project": "shop"}
-SESSION = "s-of-anna"
 
 STREAMS = {"events_listen"}
 """What never ends: strangers listen to it all the while."""
@@ -28,143 +22,6 @@ STREAMS = {"events_listen"}
 NOT_REACHED = {"workspace_cite", "agents_snapshot", "agents_restore", "workspace_ingest", "workspace_backfill"}
 NOT_REACHED |= {"work_status"}
 """What reads the server's disk or tells of all tenants: these strangers are refused, see the test of it below."""
-
-
-class Owner:
-    """What somebody keeps in every memory, and what a stranger knows of it."""
-
-    def __init__(self, client, headers):
-        self._client = client
-        self._headers = headers
-
-    def tell(self, method, path, told=None, **params):
-        answer = self._client.request(method, path, json=told, params=params, headers=self._headers)
-        assert answer.is_success, f"{path}: {answer.text}"
-        return answer.json()
-
-    def fill(self):
-        note = self.tell("POST", "/v1/memory", {"content": f"{MARK} note", "key": "note", "id": "my-own-id", **ANNA})
-        facts = [
-            self.tell("POST", "/v1/facts", {"content": f"{MARK} {text}", **ANNA, **details})
-            for text, details in {
-                "port is 8080": {"key": "fact:port"},
-                "is gone": {"key": "fact:gone"},
-                "deploys run on Monday": {},
-                "deploys run on Tuesday": {},
-            }.items()
-        ]
-        self.tell("DELETE", "/v1/facts", None, key="fact:gone", **ANNA)
-        preference = {"key": "indent", "content": f"{MARK} tabs", **ANNA}
-        self.tell("POST", "/v1/facts/preferences", preference)
-        self.tell("POST", "/v1/facts/skills", {"key": "deploy", "content": f"{MARK} tag", **ANNA})
-        told = {"task_description": f"deploy the {MARK} shop", "task_type": "deploy", **ANNA}
-        executions = [
-            {
-                "task_id": f"SHOP-{number}",
-                "execution_summary": f"{MARK} {tool}",
-                "success": tool == "migrate",
-                "tools": [tool],
-                **told,
-            }
-            for number, tool in enumerate(["migrate", "guess"] * 6)
-        ]
-        self.tell("POST", "/v1/memory/store", executions)
-        [similar] = self.tell("POST", "/v1/memory/search", {"task_description": "deploy the shop", "top_k": 1, **ANNA})
-        [pattern, *_] = self.tell("POST", "/v1/memory/patterns/learn", ANNA)
-        in_session = {"session": SESSION, **ANNA}
-        said = self.tell("POST", "/v1/working/messages", {"messages": [f"{MARK} hello"], **in_session})
-        scratch = self.tell("PUT", "/v1/working/scratch", {"name": "plan", "value": f"{MARK} plan", **in_session})
-        episode = self.tell("POST", "/v1/episodes", {"content": f"{MARK} happened", **in_session})
-        files = [{"path": "shop.py", "content": f"# {MARK}\n"}]
-        job = {"goal": f"{MARK} job", "repo_path": "/srv/shop", "task_id": "J-1", "files": files, **ANNA}
-        completion = self.tell("POST", "/v1/workspace/completions", job)
-        agent = self.tell("POST", "/v1/agents", {"agent": "planner", "directives": f"{MARK} plan", **ANNA})
-        self.tell("POST", "/v1/agents/planner/cycles", {"goal": f"{MARK} goal", **ANNA})
-        self.tell("POST", "/v1/agents/planner/proposals", {"tool": f"{MARK}", **ANNA})
-        self.tell("POST", "/v1/agents/planner/records", {"kind": "plan", "content": f"{MARK} record", **ANNA})
-        key = self.tell("POST", "/v1/keys", {"name": f"{MARK} key"})
-        self.ids = [note["memory"]["id"], *(one["fact"]["memory"]["id"] for one in facts), similar["memory_id"]]
-        self.said = said[0]["id"]
-        self.ids += [episode["memory"]["id"], completion["id"], agent["id"]]
-        self.conflict = facts[-1]["conflicts"][0]["id"]
-        self.pattern, self.receipt, self.version = pattern["id"], similar["receipt"], scratch["version"]
-        self.key = key["key"]["id"]
-
-    def kept(self):
-        """All that the owner has. What only counts reading is left out: it is written a little later."""
-        exported = self._client.get("/v1/memory/export", params=ANNA, headers=self._headers).text
-        memories = [json.loads(line) for line in exported.splitlines()]
-        for memory in memories:
-            memory.pop("uses", None)
-            memory.pop("used_at", None)
-        in_session = {"session": SESSION, **ANNA}
-        return [
-            memories,
-            self.tell("GET", "/v1/working/messages", **in_session),
-            self.tell("GET", "/v1/working/scratch", **in_session),
-            self.tell("GET", "/v1/working/session", **in_session),
-            self.tell("GET", "/v1/agents/planner/resume", **ANNA),
-            [one["revoked_at"] for one in self.tell("GET", "/v1/keys")],
-        ]
-
-    def known(self):
-        """What a stranger would give under each name, in turn."""
-        # One of each sort: a note, a fact, a completed job, an agent, an id of one's own, a key.
-        taken = [self.ids[0], self.ids[1], *self.ids[-2:], "my-own-id", self.key]
-        asked = ["deploy the port, host and shop"]
-        return {
-            "id": taken,
-            "after": [self.ids[0], 1],
-            "conflict": [self.conflict],
-            "pattern_id": [self.pattern],
-            "keep": ["both", self.ids[3]],
-            "derived_from": [self.ids[:1]],
-            "key": ["note", "fact:port", "pref:indent", "skill:deploy"],
-            "key_prefix": ["fact:", "task:"],
-            "receipt": [self.receipt],
-            "task_id": ["SHOP-1", "J-1"],
-            "name": ["plan", "memory.*"],
-            "expect": [self.version],
-            "session": [SESSION],
-            "agent": ["planner"],
-            "cycle": [1],
-            "index": [1],
-            "user": ["anna"],
-            "project": ["shop"],
-            **dict.fromkeys(("query", "description", "task_description", "q"), asked),
-            **{name: ["mine"] for name in ("content", "execution_summary", "reason", "note", "goal", "directives")},
-            "messages": [["mine"], [{"id": self.said, "content": "mine"}]],
-            "value": ["mine"],
-            "tool": ["mine"],
-            "kind": ["plan", "note"],
-            "to": ["other"],
-            "before": [1],
-            "success": [True],
-            "outcome": ["helped", "hurt", "succeeded"],
-            "importance": [0.0],
-            "by": [-1.0],
-            "task_type_pattern": ["deploy"],
-            "min_samples": [1],
-            "helpful": [False],
-            "everything": [True],
-            "purge": [True],
-            "history": [True],
-            "across_projects": [True],
-            "across_users": [True],
-            "auto_extract_patterns": [True],
-            "around": [5],
-            "repo": ["/srv/shop"],
-            "repo_path": ["/srv/shop"],
-            "most_bytes": [1],
-            "status": ["archived", "abandoned", "rejected"],
-            "path": ["/srv/shop"],
-            "directory": ["/srv/shop"],
-            "cites": [["shop.py"]],
-            "file": ["archive.ndjson.gz"],
-            "archived": [True],
-            "snapshot": [1],
-            "source": ["working", "records"],
-        }
 
 
 @pytest.fixture(scope="module")

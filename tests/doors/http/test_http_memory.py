@@ -27,7 +27,7 @@ def test_what_was_forgotten_is_refused_under_its_own_id_and_left_alone_in_a_list
     assert client.delete(f"/v1/memory/lunch of {user}", params={"user": user}).status_code == 200
     refused = client.post("/v1/memory", json=told)
     assert refused.status_code == 409
-    assert "is forgotten since" in refused.json()["detail"]
+    assert "is not believed any more" in refused.json()["detail"]
     again = client.post("/v1/memory", json=[told])
     assert (again.status_code, again.json()[0]["outcome"]) == (200, "unchanged")
 

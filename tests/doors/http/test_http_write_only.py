@@ -1,8 +1,8 @@
 """What a key that may write and not read is told, and what none can plant."""
 
 import pytest
-from keyed import bearing, service
 
+from keyed import bearing, service
 from scrubjay.testing import a_memory, a_scope
 from scrubjay.testing.values import export_of
 
@@ -64,7 +64,7 @@ def test_who_may_not_read_is_shown_of_a_memory_what_they_gave(house):
     assert house.client.patch(path, json={"content": None}, headers=writer).status_code == 400
     told = {"content": "Sell Acme", "author": "cfo"}
     done = house.client.patch(path, json=told, headers=writer)
-    assert (done.status_code, done.json()["outcome"], "etag" in done.headers) == (200, "superseded", True)
+    assert (done.status_code, done.json()["outcome"], "etag" in done.headers) == (200, "superseded", False)
     memory = done.json()["memory"]
     assert {name: memory.get(name) for name in (*secret, "reason")} == dict.fromkeys((*secret, "reason")) | told
     [found] = both("/v1/memory/recall", json={"query": "Acme"}).json()["hits"]
@@ -249,3 +249,15 @@ def test_a_bound_key_plants_nothing_that_verbs_act_on(house):
     lines = "\n".join(export_of(a_memory("x", kind="context_shape", scope=a_scope("bob"))))
     refused = bob("/v1/memory/import", {"content-type": "application/x-ndjson"}, content=lines)
     assert (refused.status_code, "line 2: kind is 'context_shape'" in refused.json()["detail"]) == (403, True)
+
+
+def test_who_may_not_read_is_told_no_mark_and_not_what_became_of_an_id(house):
+    writer, both = bearing(house.key(rights=["write"])), keyed(house)
+    told = {"content": "Tea is at four", "id": "tea"}
+    both("/v1/memory", json=told)
+    refused = house.client.patch("/v1/memory/tea", json={"content": "x"}, headers={**writer, "if-match": '"guess"'})
+    assert (refused.status_code, refused.json()["detail"].count('"')) == (412, 2), "only the mark that was given"
+    assert house.client.delete("/v1/memory/tea", headers=bearing(house.key())).status_code == 200
+    refused = house.client.post("/v1/memory", json=told, headers=writer)
+    assert refused.status_code == 409
+    assert not any(word in refused.json()["detail"] for word in ("forgotten", "superseded", "20"))

@@ -45,6 +45,7 @@ _KNOWN: Final = "scrubjay places"
 _FEW_PLACES: Final = 50
 _PLACES_HELD: Final = 1_000
 _State: TypeAlias = tuple[int, int | None]
+_Asked: TypeAlias = tuple[str, Scope, str | None, int]
 """The history of the store, and its newest scope."""
 
 _TRUST: Final = {trust.value: trust for trust in Trust}
@@ -133,8 +134,8 @@ def places(connection: Connection, filter: Filter, *, limit: int) -> list[tuple[
     Few are remembered with the connection until a scope is added: none ever changes, or goes.
     """
     file = driver_of(connection)
-    known: dict[tuple[str, Scope, int], tuple[_State, list[tuple[Any, ...]]]] = connection.info.setdefault(_KNOWN, {})
-    asked = (filter.reach, filter.scope, limit)
+    known: dict[_Asked, tuple[_State, list[tuple[Any, ...]]]] = connection.info.setdefault(_KNOWN, {})
+    asked = (filter.reach, filter.scope, filter.scope.bound, limit)
     state = (history_of(connection), *file.execute(_NEWEST).fetchone())
     remembered = known.get(asked)
     if remembered is not None and remembered[0] == state:
@@ -174,15 +175,20 @@ def plain_values(filter: Filter, now: datetime) -> dict[str, Any]:
     return {**place_values(filter), **kinds, "now": microseconds(now)}
 
 
-def _shape(filter: Filter) -> tuple[str, tuple[bool, ...]]:
-    return filter.reach, tuple(name is not None for name in filter.scope.names())
+def _shape(filter: Filter) -> tuple[str, tuple[bool, ...], str | None]:
+    return filter.reach, tuple(name is not None for name in filter.scope.names()), filter.scope.bound
 
 
 @lru_cache(maxsize=64)
-def _places(reach: str, named: tuple[bool, ...]) -> str:
+def _places(reach: str, named: tuple[bool, ...], bound: str | None) -> str:
     """The rows of `scopes` that are admitted, when these of the names are given."""
     open_too = "(scopes.{0} = '' OR scopes.{0} = :{0})" if reach == "sees" else "scopes.{0} = :{0}"
     given = [open_too.format(name) for name, is_given in zip(PLACE_NAMES, named, strict=True) if is_given]
+    if reach == "sees" and bound:
+        inside = " AND ".join(
+            f"scopes.{name} = :{name}" for name in bound.split()
+        )  # Nothing equals a name that is not given.
+        given.append(f"(scopes.user = '' OR {inside})")
     return " AND ".join(["scopes.tenant = :tenant", *given])
 
 

@@ -179,13 +179,16 @@ def _spelled_out(connection: Connection, filter: Filter, now: datetime, few: lis
 def places(filter: Filter) -> Admitted:
     """The rows of `scopes` that a filter admits."""
     names = filter.scope.names()
-    text = _places(filter.reach, tuple(name is not None for name in names))
+    text = _places(filter.reach, tuple(name is not None for name in names), filter.scope.bound)
     return Admitted(text, {"tenant": filter.scope.tenant, **dict(zip(PLACE_NAMES, names, strict=True))})
 
 
 @lru_cache(maxsize=64)
-def _places(reach: str, named: tuple[bool, ...]) -> str:
+def _places(reach: str, named: tuple[bool, ...], bound: str | None) -> str:
     """The rows of `scopes` that are admitted, when these of the names are given."""
     open_too = "scopes.\"{0}\" IN ('', %({0})s)" if reach == "sees" else 'scopes."{0}" = %({0})s'
     given = [open_too.format(name) for name, is_given in zip(PLACE_NAMES, named, strict=True) if is_given]
+    if reach == "sees" and bound:
+        inside = " AND ".join(f'scopes."{name}" = %({name})s' for name in bound.split())
+        given.append(f"(scopes.\"user\" = '' OR {inside})")
     return " AND ".join(["scopes.tenant = %(tenant)s", *given])

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, false, or_, select
 
 from scrubjay.backends.sql.insert import insert_into
 from scrubjay.backends.sql.lookup import Lookup
@@ -90,6 +90,9 @@ def place_condition(filter: Filter) -> ColumnElement[bool]:
         if value is not None:
             column = scopes.c[name]
             conditions.append(or_(column == "", column == value) if filter.reach == "sees" else column == value)
+    if filter.reach == "sees" and (binding := filter.scope.binding):
+        inside = [false() if value is None else scopes.c[name] == value for name, value in binding.items()]
+        conditions.append(or_(scopes.c.user == "", and_(*inside)))
     return and_(*conditions)
 
 

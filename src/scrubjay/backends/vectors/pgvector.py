@@ -175,9 +175,9 @@ class PgVectors:
 
     def _is_wide(self, search: Search, generation: int, filter: Filter) -> bool:
         """Whether the filter admits so many that the graph is quicker."""
-        if not filter.kinds and not any(filter.scope.names()):
+        if not filter.kinds and filter.scope.is_whole:
             return True  # The whole tenant: it would have no graph if it were small.
-        key = (generation, filter.scope, filter.reach, filter.kinds)
+        key = (generation, filter.scope, filter.scope.bound, filter.reach, filter.kinds)
         wide, until = self._wide.get(key, (False, 0.0))
         if time.monotonic() > until:
             wide = search.count(filter, self._exact_up_to + 1) > self._exact_up_to
@@ -186,7 +186,7 @@ class PgVectors:
 
     def _outgrown(self, generation: int, there: Found, filter: Filter) -> None:
         """Have a graph built, or ask the one there is from now on: too many were compared."""
-        self._wide.pop((generation, filter.scope, filter.reach, filter.kinds), None)
+        self._wide.pop((generation, filter.scope, filter.scope.bound, filter.reach, filter.kinds), None)
         if not there.has_graph and there.shape.indexable:
             self._graphs.start(generation, there.shape, filter.scope.tenant)
             self._there.pop((generation, filter.scope.tenant), None)  # It may be there the next time.

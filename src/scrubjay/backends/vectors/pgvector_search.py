@@ -115,7 +115,7 @@ class Search:
         """Scope and kinds. `row_by_row` is for a walk along a graph, which would lose its order in a join."""
         inside, given = places(filter)
         conditions = ["tenant = %(tenant)s"]
-        if any(filter.scope.names()):
+        if not filter.scope.is_whole:
             conditions.append(f"(scope_id IN (SELECT id FROM scopes WHERE {inside})){' IS TRUE' if row_by_row else ''}")
         if filter.kinds:
             conditions.append("kind = ANY(%(kinds)s)")

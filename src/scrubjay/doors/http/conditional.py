@@ -10,22 +10,18 @@ async def update(jay: WriteJay, id: Id, place: Where, changes: …, conditions: 
     conditions.show(done.memory, response)            # the ETag of what is stored now
 """
 
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from hashlib import blake2b
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, TypeAlias
 
 from fastapi import Depends, Header, Request, Response
 
+from scrubjay.doors.http.access import visit_of
 from scrubjay.errors import Conflict, NotFound, PreconditionFailed
 from scrubjay.model import Memory, Where
-from scrubjay.model.portable import to_json
 from scrubjay.service import Scrubjay
-
-_OF_READING: Final = frozenset({"uses", "used_at"})
-"""What being found changes: nobody who edits a memory means these."""
 
 
 class NotModified(Exception):
@@ -37,20 +33,28 @@ class NotModified(Exception):
 
 
 def etag_of(memory: Memory) -> str:
-    """A mark that changes when the memory says something else, is kept otherwise, or is no longer believed."""
-    said = {name: value for name, value in to_json(memory).items() if name not in _OF_READING}
-    return f'"{blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=12).hexdigest()}"'
+    """A mark that changes when the memory says something else, is kept otherwise, or is no longer believed.
+
+    Made of its id and of when it was stored and closed: what says something else is another version, with another id.
+    Of what a memory says there is nothing in it, so no guess can be tried against it.
+    """
+    said = (memory.id, memory.created_at, memory.superseded_at, memory.valid_to, memory.expires_at, memory.importance)
+    return f'"{blake2b(" ".join(map(str, said)).encode(), digest_size=12).hexdigest()}"'
 
 
 class Wanted:
     """What If-Match and If-None-Match say."""
 
-    def __init__(self, if_match: str | None, if_none_match: str | None) -> None:
+    def __init__(self, if_match: str | None, if_none_match: str | None, *, is_shown: bool) -> None:
         self._match = if_match
         self._none_match = if_none_match
+        self._is_shown = is_shown
+        """Whether the mark of what is stored is told: to whoever may read it."""
 
     def show(self, memory: Memory, response: Response) -> None:
         """Name the version in the answer. Raises NotModified when the one who asks has just that."""
+        if not self._is_shown:
+            return
         etag = etag_of(memory)
         if self._none_match is not None and _names(self._none_match, etag, weakly=True):
             raise NotModified(etag)
@@ -78,8 +82,9 @@ class Wanted:
         except NotFound as error:
             raise PreconditionFailed(f"If-Match is {match[:80]}, but {error}") from error
         if not _names(match, etag_of(memory), weakly=False):
+            now = etag_of(memory) if self._is_shown else "another version"
             raise PreconditionFailed(
-                f"If-Match is {match[:80]}, but memory {id} is {etag_of(memory)} now: read it again, then decide"
+                f"If-Match is {match[:80]}, but memory {id} is {now} now: read it again, then decide"
             )
         return memory
 
@@ -98,7 +103,8 @@ async def wanted(
     if_none_match: Annotated[str | None, Header(description="Only if it is another version than this ETag.")] = None,
 ) -> Wanted:
     """What the request says. A coroutine function: anything else would be run on a thread of its own."""
-    return Wanted(if_match, if_none_match if request.method in ("GET", "HEAD") else None)
+    only_reads = request.method in ("GET", "HEAD")
+    return Wanted(if_match, if_none_match if only_reads else None, is_shown=visit_of(request).may("read"))
 
 
 Conditions: TypeAlias = Annotated[Wanted, Depends(wanted)]

@@ -15,6 +15,7 @@ from scrubjay.model.checks import check_flag, check_whole, shown
 from scrubjay.model.scope import OfAgent
 from scrubjay.ports import Decide, Decision, Known
 from scrubjay.read.readable import readable
+from scrubjay.write.audit import noted
 
 MOST_LISTED: Final = 10_000
 CHANGEABLE: Final = ("active", "archived")
@@ -90,7 +91,12 @@ class Keeping(Room):
         )
         if changed == old:
             return old
-        return await self._stored(replace(changed, version=old.version + 1), instead_of(old.id))
+        done = await self._stored(replace(changed, version=old.version + 1), instead_of(old.id))
+        core = self._core
+        if done.status == "archived" != old.status and core.caller.key is not None:
+            where, at = f"{done.name} in {done.scope}", core.parts.clock()
+            await noted(core.parts.access, core.caller, core.tenant, "agent.archived", where, at=at)
+        return done
 
     async def archive(self, agent: Named, **elsewhere: Unpack[OfAgent]) -> Agent:
         """Let an agent act no more. All that it did stays on record; `update` with status='active' brings it back."""

@@ -32,6 +32,7 @@ from scrubjay.memories.facts.truth import store
 from scrubjay.model import AsOf, Filter, ForgetReceipt, Hits, Memory, Mode, Order, Scope, Where, id_of
 from scrubjay.model.checks import check_flag, check_fraction, check_name, check_several, in_utc, shown
 from scrubjay.model.facts import FACT_KINDS, BoostedFact, Fact, FactConflict, FactContext, FactType, StoredFact
+from scrubjay.write.audit import audited
 from scrubjay.write.forget import purge as purge_everywhere
 from scrubjay.write.forget import versions_of
 
@@ -281,6 +282,7 @@ class Facts:
         if not expired:
             return ForgetReceipt(ids=(), purged=purge, at=now)
         if purge:
+            await audited(parts.access, self._core.caller, scope, expired, at=now, purge=True, how="expired")
             return await purge_everywhere(
                 scope, expired, stores=parts.stores, index=parts.index, events=parts.events, at=now, versions=False
             )

@@ -16,6 +16,7 @@ from scrubjay.model.checks import check_whole, shown
 from scrubjay.model.work import is_spared
 from scrubjay.model.workspace import COMPLETION_KIND, REJECTED_KIND, WorkspaceRules, completion_keys
 from scrubjay.model.workspace_answers import Prunable, Pruned, StoredCompletion, WorkspaceSize, WorkspaceStats
+from scrubjay.write.audit import audited
 from scrubjay.write.forget import purge
 
 log = logger("workspace")
@@ -121,6 +122,7 @@ class Retention(Room):
         parts = self._core.parts
         for start in range(0, len(memories), BATCH):
             ids = [memory.id for memory in memories[start : start + BATCH]]
+            await audited(parts.access, self._core.caller, scope, ids, at=parts.clock(), purge=True, how="pruned")
             # Each version for itself: the one that stands stays when an older one goes.
             await purge(
                 scope,

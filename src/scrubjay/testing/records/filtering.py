@@ -193,6 +193,29 @@ class FilteringSuite:
         inside = await answers(store, Filter(scope=anna, reach="holds"), stored)
         assert inside == ["anna", "anna in p", "anna in p, session s"]
 
+    @pytest.mark.parametrize("bound", ["project", "agent", "project agent"])
+    async def test_a_bound_reader_sees_of_users_what_names_the_same(self, store: Records, bound: str) -> None:
+        places = [
+            Scope(user=user, project=project, agent=agent)
+            for user in (None, "anna")
+            for project in (None, "p", "q")
+            for agent in (None, "coder")
+        ]
+        stored = await told(store, *(a_memory(str(place), scope=place) for place in places))
+        for where in ({}, {"project": "p"}, {"project": "p", "agent": "coder"}, {"user": "anna", "project": "p"}):
+            reader = Scope(bound=bound, **where)
+            inside = [
+                place for place in places if all(where.get(name) == getattr(place, name) for name in bound.split())
+            ]
+            named = all(name in where for name in bound.split())
+            seen = [one for one in places if Scope(**where).sees(one) and (not one.user or (named and one in inside))]
+            for history in (False, True):  # A plain question is asked in other words than any other.
+                found = await answers(store, Filter(scope=reader, history=history), stored)
+                assert found == [str(place) for place in seen]
+            ids = [memory.id for memory in stored]
+            assert [memory.scope for memory in await store.get(reader, ids)] == seen
+            assert Scope(**where) == reader, "who reads is no part of a place"
+
     async def test_kinds(self, store: Records) -> None:
         stored = await told(store, *(a_memory(kind, kind=kind) for kind in ("note", "rule", "message", "notes")))
         assert await answers(store, Filter(scope=a_scope(), kinds=("rule",)), stored) == ["rule"]

@@ -130,8 +130,12 @@ def admitted(filter: Filter, *, now: datetime | None) -> Callable[[Fields], bool
     if filter.kinds:
         wanted["kind"] = set(filter.kinds)
 
+    binding = filter.scope.binding if filter.reach == "sees" else {}
+
     def admits(fields: Fields) -> bool:
         if any(fields[name] not in values for name, values in wanted.items()):
+            return False
+        if binding and fields["user"] != OPEN and any(fields[name] != (value or 0) for name, value in binding.items()):
             return False
         return now is None or (bool(fields["live"]) and _holds(fields, now))
 

@@ -109,6 +109,11 @@ def admitted(filter: Filter, *, now: datetime, among: Sequence[UUID] | None) -> 
     for name, value in zip(PLACE_NAMES, filter.scope.names(), strict=True):
         if value is not None:
             must.append(_any(name, [value, OPEN]) if filter.reach == "sees" else _is(name, value))
+    if filter.reach == "sees" and (binding := filter.scope.binding):
+        either: list[models.Condition] = [_is("user", OPEN)]
+        if all(binding.values()):
+            either.append(models.Filter(must=[_is(name, value or "") for name, value in binding.items()]))
+        must.append(models.Filter(should=either))
     if filter.kinds:
         must.append(_any("kind", filter.kinds))
     if among is not None:

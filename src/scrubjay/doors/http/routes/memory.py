@@ -179,10 +179,13 @@ async def consolidate(jay: HeavyWriteJay, request: Request, what: bodies.Consoli
     """Drain sessions into episodes, distill these, learn patterns, index, expire, decay, archive and prune.
 
     All of it, or only some `steps`, inside the place; say what each step did. Safe to repeat. A dry run tells what
-    memories say, so that needs the right to read as well.
+    memories say, so that needs the right to read as well. A `policy` of one's own decides what is forgotten, and needs
+    the right to admin, unless it is a dry run.
     """
     if what.dry_run:
         visit_of(request).only_reads()
+    elif what.policy is not None:
+        visit_of(request).check("admin")
     return await jay.consolidate(**what.keywords())
 
 

@@ -89,10 +89,13 @@ async def seed(jay: WriteJay, where: bodies.Seeding) -> object:
 async def prune(jay: HeavyWriteJay, request: Request, how: bodies.Pruning) -> object:
     """Delete completed jobs for good and with their files, the oldest first; pinned ones stay.
 
-    A dry run needs the right to read as well.
+    A dry run needs the right to read as well. Rules of one's own (`keep_for`, `most_bytes`) need the right to admin,
+    unless it is a dry run.
     """
     if how.dry_run:
         visit_of(request).only_reads()
+    elif how.keep_for is not None or how.most_bytes is not None:
+        visit_of(request).check("admin")
     return await jay.workspace.prune(**how.keywords())
 
 
