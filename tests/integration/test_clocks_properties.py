@@ -10,8 +10,8 @@ from datetime import timedelta
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.lengths import sized
 
+from lengths import sized
 from scrubjay.errors import Conflict, NotFound
 from scrubjay.testing import NOW, Ticking
 
@@ -160,7 +160,7 @@ async def several(setup):
     return jays, clocks
 
 
-@settings(max_examples=sized(short=25, long=500), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=sized(short=20, long=500), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(offsets=st.tuples(*[st.integers(-10, 10)] * HOSTS), taken=st.lists(turns, min_size=1, max_size=12))
 @example(offsets=(0, 10, 0), taken=[("tell", 1), ("tell", 0), ("update", 0), ("update", 1), ("tell", 0)])
 @example(offsets=(0, 10, 0), taken=[("tell", 1), ("forget", 1), ("tell", 0), ("forget", 0), ("tell", 0)])
