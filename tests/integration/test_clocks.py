@@ -1,10 +1,16 @@
 """Clocks that differ: what a machine whose clock is ahead tells or closes is so for everybody at once."""
 
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-MINUTE = timedelta(minutes=1)
+from scrubjay import AsOf
+from scrubjay.model import new_id
+from scrubjay.settings import read_settings
+from scrubjay.wiring import wire
+
+MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 AHEAD = 5 * MINUTE
 
 
@@ -86,6 +92,56 @@ async def test_what_it_told_can_be_corrected(behind):
     for mode in ("hybrid", "words", "meaning"):
         found = await behind.recall("the bakery sells bread", mode=mode)
         assert found[0].memory.content == "The bakery sells white bread"
+
+
+async def test_what_it_forgets_and_what_is_told_then_stand_in_their_order(setup, clock):
+    """What was acknowledged at each moment is what we say that we knew then: two clocks take turns at one key."""
+    jay, moments = await setup.open(), []
+    for ahead in (10 * MINUTE, timedelta(0), 10 * MINUTE, timedelta(0)):
+        clock.advance(ahead)
+        stored = await jay.remember(f"The shop sells tea of {len(moments)} sorts", key="shop")
+        moments.append((stored.memory.created_at, stored.memory.content))
+        await jay.forget(key="shop")
+        moments.append(((await jay.history(key="shop"))[-1].superseded_at, None))
+        clock.advance(-ahead)
+    assert sorted(moments) == moments
+    for moment, content in moments:
+        assert [one.content for one in await jay.list(key="shop", as_of=moment)] == ([content] if content else [])
+
+
+async def test_what_ends_later_by_one_clock_has_ended_when_another_tells_what_is_so_now(setup, clock):
+    jay = await setup.open()
+    await jay.remember("The shop sells ice", key="shop", valid_to=clock.now + MINUTE)
+    clock.advance(AHEAD)
+    replacing = await jay.remember("The shop sells tea", key="shop")
+    assert (replacing.outcome, replacing.replaced) == ("stored", None)
+    clock.advance(-AHEAD)
+    assert [one.content for one in await jay.list(key="shop")] == ["The shop sells tea"]
+    in_between = clock.now + MINUTE / 2
+    [then] = await jay.list(key="shop", as_of=AsOf(valid_at=in_between))
+    assert then.content == "The shop sells ice"
+
+
+async def test_hosts_whose_clocks_are_wrong_go_by_that_of_their_server(tmp_path, postgres_database, monkeypatch):
+    url, began = postgres_database(), datetime.now(UTC)
+    async with AsyncExitStack() as opened:
+        jays = []
+        for off in (timedelta(0), HOUR, -HOUR, timedelta(milliseconds=300)):
+            monkeypatch.setattr("scrubjay.wiring.memory.utc_now", lambda off=off: datetime.now(UTC) + off)
+            given = read_settings(home=tmp_path / str(off), records=url, embedder="none", background=False)
+            jays.append(await opened.enter_async_context(wire(given)))
+        for jay in (*jays, *reversed(jays)):
+            told = await jay.remember("The shop sells tea", user=str(new_id()))
+            # Exact to the microsecond where the host is right, and else to what the server says.
+            assert began - HOUR / 60 < told.memory.created_at < datetime.now(UTC) + HOUR / 60
+
+
+async def test_who_saw_no_keys_asks_again_after_the_clock_is_set_back(setup, clock):
+    here, there = await setup.open(), await setup.open()
+    assert not await here.access.wants_keys(within=MINUTE)
+    clock.advance(-3 * HOUR)
+    await there.access.create_key("laptop")
+    assert await here.access.wants_keys(within=MINUTE)
 
 
 async def test_what_it_told_can_be_deleted_and_restored(setup, clock):

@@ -63,7 +63,7 @@ async def test_what_was_forgotten_is_not_said_to_be_known_under_its_own_id(jay, 
         await jay.remember("Lunch at noon", id="lunch")
     # Of many, such as an import that is repeated, it stays forgotten.
     again, other = await jay.remember_many([{"content": "Lunch at noon", "id": "lunch"}, "Tea at four"])
-    assert (again.outcome, again.memory.superseded_at) == ("unchanged", NOW)
+    assert (again.outcome, again.memory.state(NOW)) == ("unchanged", "forgotten")
     assert other.outcome == "stored"
     assert (await jay.remember("Lunch at noon")).outcome == "stored"
 

@@ -158,7 +158,9 @@ class Access:
         """
         stores, now = self._stores(), self._core.parts.clock()
         seen = stores.seen
-        if not seen.exist and (seen.none_at is None or now - seen.none_at >= within):
+        # What was seen at a moment that is still to come was seen before the clock was set back.
+        is_fresh = seen.none_at is not None and seen.none_at <= now < seen.none_at + within
+        if not seen.exist and not is_fresh:
             # Who comes meanwhile asks as well: without an answer nobody knows that there are none.
             exist = await stores.keys.any()
             # Of before it was asked: a key that is made meanwhile must not go unnoticed for longer.

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from scrubjay.backends.breaker import Breaker
+from scrubjay.elapsed import moment
 from scrubjay.errors import StoreUnavailable
 from scrubjay.model.access import RouteClass, Spent
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 WITHIN: Final = 0.25
 """Seconds that counting may take. Whoever asks should not wait longer only to be counted."""
+
+_SET_BACK_SECONDS: Final = 1.0
 
 _PREFIX: Final = "scrubjay:limits"
 
@@ -35,6 +38,7 @@ class MovingWindows:
         self._breaker = Breaker("rate limits")
         self._shared: tuple[Any, MovingWindowRateLimiter] | None = None
         self._own: MovingWindowRateLimiter | None = None
+        self._ahead = -math.inf
 
     async def spend(self, key: str, kind: RouteClass) -> Spent | None:
         """Count one request of this key. None when there is no limit for its class."""
@@ -68,7 +72,9 @@ class MovingWindows:
         return self._shared[1]
 
     def _in_process(self) -> "MovingWindowRateLimiter":
-        if self._own is None:
+        # The clock on the wall is all that this storage knows: once it is set back, what was counted says nothing.
+        ahead, self._ahead = self._ahead, time.time() - moment()
+        if self._own is None or self._ahead < ahead - _SET_BACK_SECONDS:
             from limits.aio.storage import MemoryStorage  # noqa: PLC0415 -- see above
             from limits.aio.strategies import MovingWindowRateLimiter  # noqa: PLC0415 -- see above
 

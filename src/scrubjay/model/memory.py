@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Any, Final, Self, cast
@@ -63,8 +63,16 @@ EXPIRED: Final = "expired"
 ARCHIVED: Final = "archived"
 """Why consolidation closed a memory; after the second stands the file that holds what it said."""
 
+_INSTANT: Final = timedelta(microseconds=1)
+_END_OF_TIME: Final = datetime.max.replace(tzinfo=UTC)
+
 FORGOTTEN: Final = "forgotten"
 """Why a memory is closed that somebody asked to forget, and what was made from it; a reason may follow."""
+
+
+def moment_after(last: datetime, now: datetime) -> datetime:
+    """The present moment, or the first one after the last where the clock is behind it: order does not go back."""
+    return now if last < now else last + min(_INSTANT, _END_OF_TIME - last)
 
 
 class Trust(StrEnum):
@@ -254,8 +262,12 @@ class Memory:
         return (self.importance, self.expires_at) == (seen.importance, seen.expires_at)
 
     def closed(self, at: datetime, *, because: str, by: UUID | None = None) -> Self:
-        """The same memory, no longer believed from `at` on. The index has to hear of it, so its mark is cleared."""
-        return replace(self, superseded_at=at, superseded_by=by, closed_because=because, generation=None)
+        """The same memory, no longer believed from `at` on, or from just after it was told if that is later.
+
+        The index has to hear of it, so its mark is cleared.
+        """
+        closed_at = moment_after(self.created_at, at)
+        return replace(self, superseded_at=closed_at, superseded_by=by, closed_because=because, generation=None)
 
     def kept_until(self, until: datetime | None) -> Self:
         """The same memory, believed, and kept until then or for ever. The index has to hear of it, as of its end."""

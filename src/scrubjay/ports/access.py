@@ -73,6 +73,14 @@ class Claim:
     """Tells this sending of the request from every other: only who has the claim may hold, finish or abandon it."""
 
 
+def is_of_another_clock(until: datetime, *, now: datetime, longest: timedelta) -> bool:
+    """Whether what lasts no longer than this, and ends then, began before the clock was set back.
+
+    Twice as long is allowed for, since the clocks of those who share a store may differ a little.
+    """
+    return until - now > 2 * longest
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Found:
     """A request of this name came before."""
@@ -96,6 +104,8 @@ class Answers(Protocol):
         """Claim the name until then, or return what is known under it. None: it is claimed, go on.
 
         Of two who begin at once, one is told that the other did. What has ended, a claim or an answer, is free again.
+        So is a claim that ends later than one can that is made now and held on: it was made before the clock was set
+        back (`is_of_another_clock`).
         """
 
     async def hold(self, claim: Claim, *, until: datetime) -> bool:

@@ -24,6 +24,9 @@ class Known:
 
     For one that has an end and no key, it is what has the same end, and of several the one that began first.
     """
+    closed_at: datetime | None = None
+    """When the last version under the same key was closed, if that is not before the memory was told: by a clock that
+    is ahead, or has been."""
 
 
 NOTHING: Final = Known()
@@ -38,7 +41,7 @@ class Decision:
     memory: Memory
     """The one that now stands for what was told: new, or known before."""
     closes: tuple[Memory, ...] = ()
-    """Known memories that are no longer believed, as they have to be stored now."""
+    """Known memories that are no longer believed, as they have to be stored now; first the one that is replaced."""
     keeps: tuple[Memory, ...] = ()
     """Known memories that are only kept longer: as they are, with their new `expires_at`.
 
@@ -61,6 +64,11 @@ class Decision:
             for source in memory.derived_from:
                 if source not in named:
                     yield memory, source
+
+    @property
+    def replaced(self) -> UUID | None:
+        """The known memory that the new one takes the place of."""
+        return self.closes[0].id if self.outcome == "superseded" else None
 
     def stores_only(self, draft: Memory) -> bool:
         """Whether the draft is stored as it is, and nothing else changes. Of nearly all it is decided so."""

@@ -40,7 +40,10 @@ class Worklog(Protocol):
         """Forget that the item ever failed: it is dealt with. Safe to repeat."""
 
     async def resting(self, step: Step, *, now: datetime) -> set[str]:
-        """Return the items that are not to be tried now: parked ones, and those whose pause is not over."""
+        """Return the items that are not to be tried now: parked ones, and those whose pause is not over.
+
+        A pause that begins later than now was noted before the clock was set back, and is over.
+        """
 
     async def troubles(self, tenant: str | None = None, *, limit: int) -> list[Trouble]:
         """Return what has failed and is not settled, of one tenant or of all; the parked ones first, oldest first."""

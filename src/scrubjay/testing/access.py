@@ -183,6 +183,14 @@ class AnswersSuite:
         assert await self.begun(answers, minutes=9) is not None
         assert await self.begun(answers, minutes=11) is None
 
+    async def test_a_claim_made_before_the_clock_was_set_back_is_free(self, answers: Answers) -> None:
+        await self.begun(answers, minutes=180)
+        assert await self.begun(answers, minutes=179) is not None, "clocks may differ a little"
+        assert await self.begun(answers) is None
+        assert await self.begun(answers) == Found(request=CLAIM.request, done=False, answer=None)
+        await answers.finish(CLAIM, ANSWER, until=NOW + DAY)
+        assert await self.begun(answers, minutes=-180) is not None, "an answer stays one"
+
     async def test_a_claim_lasts_while_it_is_held(self, answers: Answers) -> None:
         await self.begun(answers)
         await answers.hold(CLAIM, until=NOW + 5 * MINUTE)

@@ -52,6 +52,7 @@ class WorklogSuite:
         assert await log.resting("drain", now=NOW) == {"an item"}
         assert await log.resting("distill", now=NOW) == set()
         assert await log.resting("drain", now=NOW + SECOND) == set()
+        assert await log.resting("drain", now=NOW - SECOND) == set(), "the clock was set back"
         await failed(log)
         await failed(log)
         assert await log.resting("drain", now=NOW + HOUR) == {"an item"}

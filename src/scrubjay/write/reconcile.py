@@ -7,13 +7,13 @@ is closed, not changed, so that the question "what did we believe on Monday?" ke
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final, TypeAlias
 from uuid import UUID, uuid5
 
 from scrubjay.errors import Conflict, IdTaken
 from scrubjay.model import Memory, Remembered, Trust
-from scrubjay.model.memory import EXPIRED
+from scrubjay.model.memory import EXPIRED, moment_after
 from scrubjay.ports import Decision, Known
 from scrubjay.ports.records import NOTHING, rival
 
@@ -21,7 +21,6 @@ REPLACED = "replaced"
 CORRECTED = "corrected"
 RESTORED = "restored"
 
-_INSTANT: Final = timedelta(microseconds=1)
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 
 _Span: TypeAlias = tuple[datetime, datetime | None]
@@ -37,13 +36,12 @@ def reconcile(draft: Memory, known: Known) -> Decision:
             raise IdTaken(f"id {draft.id} names another memory already. Use another, or `update` to change it")
         return _told_again(draft, known.same_id, known)
     same = known.same_words or _same_but_sealed(draft, known)
-    draft = _told_last(draft, known.same_key if same is None else (*known.same_key, same))
     if same is not None and same.valid_from <= draft.valid_from:
         if stands_for(same, draft):
             return Decision(outcome="unchanged", memory=same)
         draft = replace(draft, valid_from=same.valid_from, uses=same.uses, used_at=same.used_at)
     if draft.key is not None:
-        return _told_of_the_past(draft, known.same_key) or into_timeline(draft, known.same_key)
+        return _told_of_the_past(draft, known.same_key) or _told_now(draft, known.same_key)
     if same is not None:
         # The same, but since earlier than we believed, for longer, or on better word.
         closed = same.closed(draft.created_at, because=CORRECTED, by=draft.id)
@@ -147,33 +145,39 @@ def _unexpired(known: Known, now: datetime) -> Known:
 
 def correct(draft: Memory, known: Known, *, old: Memory) -> Decision:
     """Replace one version by another that says it better, over the same stretch of time."""
-    at = _told_at(draft, (old, *known.same_key))
-    draft = replace(draft, created_at=at, expires_at=_end(draft.expires_at, draft, at))
     closes = [old.closed(draft.created_at, because=CORRECTED, by=draft.id)]
     others = [memory for memory in known.same_key if memory.id != old.id]
-    decision = into_timeline(draft, others) if draft.key else Decision(outcome="stored", memory=draft, opens=(draft,))
+    decision = _told_now(draft, others) if draft.key else Decision(outcome="stored", memory=draft, opens=(draft,))
     return replace(decision, outcome="superseded", closes=(*closes, *decision.closes))
 
 
-def _told_at(draft: Memory, known: Iterable[Memory]) -> datetime:
-    """When it is told: after all of these that held when they were told, whatever the clocks say.
+def told_last(draft: Memory, known: Known) -> Memory:
+    """The draft, told after everything that is known under its key or with its words, whatever the clocks say.
 
     What is stored was told before now. The clock of whoever told it may be ahead, and must not decide who is right.
+    Every write passes through here before it is decided about.
     """
-    last = max((one.created_at for one in known if one.valid_from <= one.created_at), default=draft.created_at)
-    return draft.created_at if last <= draft.created_at else _later(last, _INSTANT)
+    same = known.same_key if known.same_words is None else (*known.same_key, known.same_words)
+    moments = [one.created_at for one in same]
+    if known.closed_at is not None:
+        moments.append(known.closed_at)
+    return told_after(max(moments), draft, same) if moments else draft
 
 
-def _told_last(draft: Memory, known: Iterable[Memory]) -> Memory:
-    """The draft, told after these. What it says of its own present, it says of that moment, and not of the past."""
-    at = _told_at(draft, known)
+def told_after(last: datetime, draft: Memory, known: Iterable[Memory] = ()) -> Memory:
+    """The draft, told after that moment. What it says of its own present, it says of then, and not of the past.
+
+    So it is with a future that it speaks of and that has come by then. Either begins where what is known began last.
+    """
+    at = moment_after(last, draft.created_at)
     if at == draft.created_at:
         return draft
     is_past = draft.valid_from < draft.created_at
+    begun = [] if is_past else [one.valid_from for one in known if one.valid_from <= at]
     return replace(
         draft,
         created_at=at,
-        valid_from=draft.valid_from if is_past else max(draft.valid_from, at),
+        valid_from=max([draft.valid_from, *begun]),
         valid_to=_end(draft.valid_to, draft, at),
         expires_at=_end(draft.expires_at, draft, at),
     )
@@ -185,12 +189,7 @@ def _end(end: datetime | None, draft: Memory, at: datetime) -> datetime | None:
     What would be over before it begins holds as long as it was to hold, from then on.
     """
     is_over = end is not None and draft.created_at < end <= at
-    return _later(at, end - draft.created_at) if end is not None and is_over else end
-
-
-def _later(moment: datetime, by: timedelta) -> datetime:
-    """So much after a moment, or at the last one that there is."""
-    return moment + min(by, _LAST - moment)
+    return at + min(end - draft.created_at, _LAST - at) if end is not None and is_over else end
 
 
 def _says_the_same(draft: Memory, stored: Memory) -> bool:
@@ -244,6 +243,26 @@ def into_timeline(draft: Memory, stretches: Sequence[Memory]) -> Decision:
         opens += [_stretch(old, draft, start=start, end=end) for start, end in _left_of(old, draft, stretches)]
     return Decision(
         outcome="superseded" if closes else "stored", memory=draft, closes=tuple(closes), opens=tuple(opens)
+    )
+
+
+def _told_now(draft: Memory, stretches: Sequence[Memory]) -> Decision:
+    """Put the draft into its timeline. What had not ended when it was told, and has before what holds now, is over.
+
+    It is stored once more, as told now, or it would hold beside that for a reader whose clock is behind its end.
+    """
+    decision = into_timeline(draft, stretches)
+    told, closed = decision.memory, {one.id for one in decision.closes}
+    begun = [one.valid_from for one in decision.opens if one.holds(told.created_at)]
+    over = [
+        one
+        for one in stretches
+        if begun and one.valid_to and one.created_at < one.valid_to <= begun[0] and one.id not in closed
+    ]
+    return replace(
+        decision,
+        closes=(*decision.closes, *(one.closed(told.created_at, because=REPLACED, by=told.id) for one in over)),
+        opens=(*decision.opens, *(_stretch(one, told, start=one.valid_from, end=one.valid_to) for one in over)),
     )
 
 

@@ -15,13 +15,13 @@ from scrubjay.model import Memory, Remembered, Scope, Trust, new_ids
 from scrubjay.model.access import Bounds
 from scrubjay.model.kinds import KEPT_BY
 from scrubjay.ports import Ahead, Clock, Decide, Decision, Events, Known, Redactor, Sight, Stores, stage
-from scrubjay.ports.records import check_source
+from scrubjay.ports.records import NOTHING, check_source
 from scrubjay.write.announce import stored
 from scrubjay.write.audit import Noted
 from scrubjay.write.garbage import garbage_later
 from scrubjay.write.index import Index
 from scrubjay.write.prepare import Telling, prepare, telling_of
-from scrubjay.write.reconcile import correct, kept_longer, reconcile
+from scrubjay.write.reconcile import correct, kept_longer, reconcile, told_after, told_last
 
 BATCH: Final = 1_000
 """Memories written in one transaction: others can write in between, and the model gets enough to sort by length."""
@@ -146,6 +146,7 @@ class Writer:
         indexed = ahead.marks if ahead is not None else None
 
         def noting(draft: Memory, known: Known) -> Decision:
+            draft = draft if known is NOTHING else told_last(draft, known)
             decision = decide(draft, known)
             if indexed is not None and draft.id in indexed and decision.stores_only(draft):
                 if unusual:
@@ -222,8 +223,14 @@ class Writer:
             "encrypt": old.encrypted,
             **changes,
         }
+        prepared = self._prepared(None, told, old.scope)
         draft = replace(
-            self._prepared(None, told, old.scope), position=old.position, uses=old.uses, used_at=old.used_at
+            told_after(old.created_at, prepared),
+            valid_from=prepared.valid_from,
+            valid_to=prepared.valid_to,
+            position=old.position,
+            uses=old.uses,
+            used_at=old.used_at,
         )
         return (await self.write([draft], partial(correct, old=old)))[0]
 

@@ -38,6 +38,14 @@ async def test_a_process_counts_for_itself():
     assert await windows.spend("key", "write") is None
 
 
+async def test_a_clock_that_is_set_back_locks_nobody_out(monkeypatch):
+    windows, wall = MovingWindows(LIMITS), time.time
+    for _ in range(3):
+        await windows.spend("key", "read")
+    monkeypatch.setattr(time, "time", lambda: wall() - 3 * 3_600)
+    assert [(await windows.spend("key", "read")).refused for _ in range(4)] == [False, False, False, True]
+
+
 async def test_processes_count_together_in_redis(connect, monkeypatch):
     monkeypatch.setattr("scrubjay.backends.allowances.WITHIN", 60)
     here, there, key = MovingWindows(LIMITS, connect()), MovingWindows(LIMITS, connect()), uuid4().hex

@@ -12,7 +12,7 @@ from scrubjay.errors import Conflict, IdTaken
 from scrubjay.model import Memory, Trust, new_id
 from scrubjay.ports import Known
 from scrubjay.testing import NOW, a_memory, a_scope
-from scrubjay.write.reconcile import correct, insert, reconcile
+from scrubjay.write.reconcile import correct, insert, reconcile, told_after, told_last
 
 DAYS = 12
 """The days of the world that are looked at; the day after them stands for ever."""
@@ -20,6 +20,11 @@ DAYS = 12
 
 def day(number):
     return NOW + timedelta(days=number)
+
+
+def written(draft, known):
+    """What the writer decides: told after all that is known, then reconciled with it."""
+    return reconcile(told_last(draft, known), known)
 
 
 @dataclass
@@ -185,7 +190,7 @@ def test_the_same_told_at_once_by_two_is_one_memory_whoever_is_stored_first(key)
     later = NOW + timedelta(microseconds=9)
     stored = a_memory("Rome", key=key, created_at=later, valid_from=later)
     draft = a_memory("Rome", key=key, created_at=NOW, valid_from=NOW)
-    decision = reconcile(draft, Known(same_key=(stored,) if key else (), same_words=stored))
+    decision = written(draft, Known(same_key=(stored,) if key else (), same_words=stored))
     assert (decision.outcome, decision.memory, decision.opens) == ("unchanged", stored, ())
 
 
@@ -211,23 +216,23 @@ def current(decision, known, now):
 def test_whatever_the_clocks_say_a_key_has_the_value_that_was_told_last(now, start, wins):
     known = (told_ahead("Rome"),)
     draft = a_memory("Oslo", key="city", created_at=NOW, valid_from=start)
-    decision = reconcile(draft, Known(same_key=known))
+    decision = written(draft, Known(same_key=known))
     assert current(decision, known, now) == ["Oslo" if wins else "Rome"]
-    assert decision == reconcile(draft, Known(same_key=known))
+    assert decision == written(draft, Known(same_key=known))
     assert all(one.superseded_at > one.created_at for one in decision.closes)
 
 
 def test_what_is_told_of_the_future_hides_nothing_that_a_clock_ahead_has_told():
     known = (told_ahead("Rome"),)
-    decision = reconcile(a_memory("Oslo", key="city", created_at=NOW, valid_from=day(1)), Known(same_key=known))
+    decision = written(a_memory("Oslo", key="city", created_at=NOW, valid_from=day(1)), Known(same_key=known))
     assert decision.memory.valid_from == day(1)
     assert [current(decision, known, now) for now in (NOW, day(2))] == [["Rome"], ["Oslo"]]
 
 
 def test_a_future_that_a_clock_ahead_has_told_stays_one():
     known = (told_ahead("Rome", valid_from=day(1)),)
-    decision = reconcile(a_memory("Oslo", key="city", created_at=NOW, valid_from=NOW), Known(same_key=known))
-    assert (decision.memory.created_at, decision.memory.valid_to) == (NOW, day(1))
+    decision = written(a_memory("Oslo", key="city", created_at=NOW, valid_from=NOW), Known(same_key=known))
+    assert (decision.memory.created_at > known[0].created_at, decision.memory.valid_to) == (True, day(1))
     assert [current(decision, known, now) for now in (NOW, day(2))] == [["Oslo"], ["Rome"]]
 
 
@@ -235,7 +240,7 @@ def test_a_future_that_a_clock_ahead_has_told_stays_one():
 def test_the_same_on_better_word_than_a_clock_ahead_told_it_holds_at_once(key):
     stored = told_ahead("Rome", key=key, trust=Trust.FOREIGN)
     draft = a_memory("Rome", key=key, created_at=NOW, valid_from=NOW)
-    decision = reconcile(draft, Known(same_key=(stored,) if key else (), same_words=stored))
+    decision = written(draft, Known(same_key=(stored,) if key else (), same_words=stored))
     assert decision.outcome == "superseded"
     assert current(decision, [stored], NOW) == ["Rome"]
 
@@ -244,7 +249,9 @@ def test_the_same_on_better_word_than_a_clock_ahead_told_it_holds_at_once(key):
 def test_a_correction_of_what_a_clock_ahead_has_told_holds_at_once(key):
     old = told_ahead("Rom", key=key)
     draft = a_memory("Rome", key=key, created_at=NOW, valid_from=old.valid_from)
-    decision = correct(draft, Known(same_key=(old,) if key else ()), old=old)
+    draft = replace(told_after(old.created_at, draft), valid_from=old.valid_from)
+    known = Known(same_key=(old,) if key else ())
+    decision = correct(told_last(draft, known), known, old=old)
     assert (decision.memory.valid_from, current(decision, [old], NOW)) == (old.valid_from, ["Rome"])
     assert decision.closes[0].superseded_at == decision.memory.created_at > old.created_at
 

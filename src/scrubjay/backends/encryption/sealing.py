@@ -34,7 +34,8 @@ class Sealing:
         """What the store knows, as it was told."""
         if known.same_id is None and known.same_words is None and not known.same_key:
             return known
-        return Known(
+        return replace(
+            known,
             same_id=self.open(known.same_id) if known.same_id is not None else None,
             same_key=tuple(map(self.open, known.same_key)),
             same_words=self.open(known.same_words) if known.same_words is not None else None,

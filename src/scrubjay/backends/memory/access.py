@@ -5,7 +5,7 @@ from datetime import datetime
 
 from scrubjay.errors import Conflict, NotFound
 from scrubjay.model.access import Answer, ApiKey, AuditEntry
-from scrubjay.ports.access import Claim, Found, StoredKey
+from scrubjay.ports.access import Claim, Found, StoredKey, is_of_another_clock
 
 
 class MemoryKeys:
@@ -117,7 +117,9 @@ class MemoryAnswers:
         """Claim the name until then, or return what is known under it. None: it is claimed, go on."""
         await self.sweep(now=now)
         if (known := self._found.get(_named(claim))) is not None:
-            return known[0]
+            found, ends = known
+            if found.done or not is_of_another_clock(ends, now=now, longest=until - now):
+                return found
         self._found[_named(claim)] = (Found(request=claim.request, done=False, answer=None), until)
         self._numbers[_named(claim)] = claim.number
         return None

@@ -115,7 +115,7 @@ class MemoryWorklog:
         return {
             one.item
             for one in self._troubles.values()
-            if one.step == step and (one.parked_at is not None or one.retry_at > now)
+            if one.step == step and (one.parked_at is not None or one.last_at <= now < one.retry_at)
         }
 
     async def troubles(self, tenant: str | None = None, *, limit: int) -> list[Trouble]:

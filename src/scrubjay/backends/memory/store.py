@@ -188,7 +188,7 @@ class MemoryStore(MemoryRows, MemoryGenerations, MemoryPurges):
         believed = kept_as(believed, unless_changed)
         if seen is not None:
             check_unchanged(next((memory for memory in believed if memory.id == seen.id), None), seen)
-        return [self._put(memory.closed(at, because=because)) for memory in believed]
+        return self._closed(believed, at, because)
 
     async def forget(
         self,
@@ -352,6 +352,7 @@ class MemoryStore(MemoryRows, MemoryGenerations, MemoryPurges):
         same_words = self._named(self._believed.get((draft.scope, draft.fingerprint), ())) if is_apart else []
         return Known(
             same_id=same_id if same_id is not None and same_id.scope.tenant == draft.scope.tenant else None,
+            closed_at=self._closed_since(draft),
             same_key=tuple(sorted(same_key, key=lambda memory: memory.valid_from)),
             same_words=min(
                 (memory for memory in same_words if memory.valid_to == draft.valid_to),
@@ -377,11 +378,8 @@ class MemoryStore(MemoryRows, MemoryGenerations, MemoryPurges):
         return decision
 
     def _remembered(self, decision: Decision) -> Remembered:
-        return Remembered(
-            memory=self._memories[decision.memory.id],
-            outcome=decision.outcome,
-            replaced=next((one.id for one in decision.closes if one.superseded_by == decision.memory.id), None),
-        )
+        memory = self._memories[decision.memory.id]
+        return Remembered(memory=memory, outcome=decision.outcome, replaced=decision.replaced)
 
     def _placed(self, memory: Memory) -> Memory:
         if memory.scope.session is None or memory.position is not None:

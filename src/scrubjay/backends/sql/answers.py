@@ -1,15 +1,16 @@
 """Answers that are kept for requests that are sent again, in the record database."""
 
 from datetime import datetime
+from functools import partial
 from typing import Final
 
-from sqlalchemy import ColumnElement, Connection, Update, and_, delete, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Update, and_, delete, insert, or_, select, update
 
 from scrubjay.backends.sql import sealing
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.schema_access import kept_answers
 from scrubjay.model.access import Answer
-from scrubjay.ports.access import Claim, Found
+from scrubjay.ports.access import Claim, Found, is_of_another_clock
 
 _COLUMNS: Final = kept_answers.c
 
@@ -25,15 +26,18 @@ class SqlAnswers:
 
     async def begin(self, claim: Claim, *, now: datetime, until: datetime) -> Found | None:
         """Claim the name until then, or return what is known under it. None: it is claimed, go on."""
+        is_stale = partial(is_of_another_clock, now=now, longest=until - now)
         wanted = select(kept_answers).where(_named(claim)).with_for_update()
 
         def work(connection: Connection) -> Found | None:
             row = connection.execute(wanted).first()
-            if row is not None and row.until > now:
+            if row is not None and now < row.until and (row.done or not is_stale(row.until)):
                 kept = row.body is not None
                 answer = Answer(status=row.status, headers=row.headers or {}, body=row.body) if kept else None
                 return Found(request=row.request[: len(claim.request)], done=row.done, answer=answer)
-            connection.execute(delete(kept_answers).where(_COLUMNS.until <= now))
+            # What this claim takes the place of is held; one that came since it was looked for is left alone.
+            over = _COLUMNS.until <= now if row is None else or_(_COLUMNS.until <= now, _named(claim))
+            connection.execute(delete(kept_answers).where(over))
             # Of two who insert at once, one is told that another was faster, and looks again.
             connection.execute(
                 insert(kept_answers).values(

@@ -10,6 +10,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import copy_context
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -23,6 +24,7 @@ from scrubjay.backends.sql.forks import FORKS
 from scrubjay.backends.sql.onefile import OneFile
 from scrubjay.backends.sql.readers import Readers
 from scrubjay.backends.sql.scribe import TRIES, Scribe
+from scrubjay.backends.sql.server_clock import ServerClock
 from scrubjay.backends.sql.waiting import Later
 from scrubjay.backends.sql.watch import NoAnswer, Watch
 from scrubjay.errors import Closed, StoreUnavailable, Unavailable
@@ -59,6 +61,7 @@ class Database:
         self._patience: float | None = None
         self._watch: Watch | None = None
         self._breaker: Breaker | None = None
+        self._clock: ServerClock | None = None
         if self.dialect == "sqlite":
             FORKS.open(self)
             file = OneFile(Path(str(self.url.database)), name=self.name)
@@ -69,7 +72,8 @@ class Database:
             self._threads = ThreadPoolExecutor(1, "scrubjay-sql")
             self._at_work: AbstractContextManager[None] = FORKS
         else:
-            self._engine = postgresql_engine(self.url, statement_seconds)
+            self._clock = ServerClock()
+            self._engine = postgresql_engine(self.url, statement_seconds, self._clock)
             # The same connections, but a transaction sees nothing that was committed after its first look.
             self._reading = self._engine.execution_options(isolation_level="REPEATABLE READ")
             self._glancing = self._engine.execution_options(isolation_level="AUTOCOMMIT")
@@ -89,6 +93,10 @@ class Database:
     def path(self) -> Path | None:
         """The file of a SQLite database; None for one in memory or on a server."""
         return Path(str(self.url.database)) if self.dialect == "sqlite" else None
+
+    def time(self, host: Callable[[], datetime]) -> datetime:
+        """What time it is for all who share this database: a server's time, if the clock of the host says another."""
+        return host() if self._clock is None else self._clock.corrected(host())
 
     def bytes_on_disk(self) -> int | None:
         """The size of a SQLite database with its log; None for one on a server."""

@@ -15,6 +15,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.onefile import HISTORY, OneFile
+from scrubjay.backends.sql.server_clock import ServerClock
 from scrubjay.elapsed import moment
 from scrubjay.errors import Misconfigured, StoreUnavailable
 
@@ -136,8 +137,8 @@ def connect_seconds(url: URL) -> int:
     return int(given)
 
 
-def postgresql_engine(url: URL, statement_seconds: float) -> Engine:
-    """The engine of a server, whose sessions keep our limits of time."""
+def postgresql_engine(url: URL, statement_seconds: float, clock: ServerClock) -> Engine:
+    """The engine of a server, whose sessions keep our limits of time. The clock is set by it now and then."""
     options = {
         "statement_timeout": round(statement_seconds * 1000),
         "lock_timeout": LOCK_SECONDS * 1000,
@@ -169,13 +170,15 @@ def postgresql_engine(url: URL, statement_seconds: float) -> Engine:
         )
     except ModuleNotFoundError as error:
         raise Misconfigured("PostgreSQL needs its driver: pip install 'scrubjay[postgres]'") from error
-    _ask_the_rested(engine)
+    _ask_the_rested(engine, clock)
     _know_the_store(engine)
     return engine
 
 
-def _ask_the_rested(engine: Engine) -> None:
+def _ask_the_rested(engine: Engine, clock: ServerClock) -> None:
     """Let a connection that nobody used for a while show first that it still works, and a new one take its place.
+
+    It is asked for the time, which is asked for once a minute anyway.
 
     One that was in use just now is not asked, which would be one more round trip for every transaction: should it have
     broken meanwhile, the transaction is started over.
@@ -187,9 +190,9 @@ def _ask_the_rested(engine: Engine) -> None:
 
     @event.listens_for(engine, "checkout")
     def taken(connection: DBAPIConnection, record: ConnectionPoolEntry, _: object) -> None:
-        if moment() - record.info.get(_RESTS_SINCE, math.inf) > REST_SECONDS:
+        if clock.is_old or moment() - record.info.get(_RESTS_SINCE, math.inf) > REST_SECONDS:
             try:
-                engine.dialect.do_ping(connection)
+                clock.ask(connection)
             except engine.dialect.loaded_dbapi.Error as error:
                 raise InvalidatePoolError from error
 

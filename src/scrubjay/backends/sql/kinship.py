@@ -6,9 +6,10 @@ another version of it, or makes something from it, waits until that is over, or 
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 from uuid import UUID
 
-from sqlalchemy import Connection, or_, select
+from sqlalchemy import Connection, and_, func, or_, select
 
 from scrubjay.backends.sql.places import each_in_place, known_places
 from scrubjay.backends.sql.rows import Reader, rows
@@ -53,6 +54,19 @@ def thread(connection: Connection, reader: Reader, scope: Scope, ids: Iterable[U
         onwards = {memory.superseded_by for memory in fresh if memory.superseded_by} - chain.keys()
         frontier = {memory.id for memory in fresh} | onwards
     return list(chain.values())
+
+
+def newer(connection: Connection, ids: Iterable[UUID], since: datetime) -> dict[UUID, datetime]:
+    """For each of these, when something was last told or closed under its key, if that is not before this moment."""
+    closing = memories.alias("closing")
+    same_key = and_(_COLUMN.scope_id == closing.c.scope_id, _COLUMN.key == closing.c.key)
+    last = select(closing.c.id, func.max(_COLUMN.created_at), func.max(_COLUMN.superseded_at))
+    last = last.join(closing, same_key).where(or_(_COLUMN.created_at >= since, _COLUMN.superseded_at >= since))
+    return {
+        one: max(told_at, closed_at or told_at)
+        for page in pages(list(ids))
+        for one, told_at, closed_at in connection.execute(last.where(closing.c.id.in_(page)).group_by(closing.c.id))
+    }
 
 
 def derived(connection: Connection, tenant: str, ids: Sequence[UUID], *, holding: bool = False) -> list[UUID]:

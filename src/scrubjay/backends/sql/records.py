@@ -1,6 +1,7 @@
 """The record store: the only truth, on SQLite and on PostgreSQL."""
 
 import functools
+from collections import defaultdict
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -21,6 +22,7 @@ from scrubjay.backends.sql.rows import Reader, in_order, rows
 from scrubjay.backends.sql.schema import lineage, memories
 from scrubjay.backends.sql.tellings import Teller
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
+from scrubjay.model.memory import moment_after
 from scrubjay.ports import Counts, Decide, Forgotten, Kept, Marked, Sight
 from scrubjay.ports.records import changed_meanwhile, kept_as, read_with
 
@@ -211,10 +213,14 @@ class SqlRecords:
     def _closed(self, connection: Connection, held: Sequence[Memory], *, at: datetime, because: str) -> list[Memory]:
         """Those of these that are believed, as they are when they are no more."""
         believed = [memory for memory in held if memory.superseded_at is None]
+        moments: dict[datetime, list[UUID]] = defaultdict(list)
+        newer = kinship.newer(connection, [memory.id for memory in believed if memory.key is not None], at)
+        for memory in believed:
+            moments[moment_after(newer.get(memory.id, memory.created_at), at)].append(memory.id)
         closed: list[UUID] = []
-        for page in pages([memory.id for memory in believed]):
+        for closed_at, page in [(moment, page) for moment, ids in moments.items() for page in pages(ids)]:
             closing = update(memories).where(_COLUMN.id.in_(page), _COLUMN.superseded_at.is_(None))
-            closing = closing.values(superseded_at=at, closed_because=because, generation=None)
+            closing = closing.values(superseded_at=closed_at, closed_because=because, generation=None)
             # Only what this statement closed: on PostgreSQL somebody else may have been quicker since.
             closed += connection.execute(closing.returning(_COLUMN.id)).scalars()
         done = [memory for page in pages(closed) for memory in self._reader.by_ids(connection, page)]

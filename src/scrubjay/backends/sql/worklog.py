@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, Select, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Row, Select, and_, delete, func, insert, or_, select, update
 
 from scrubjay.backends.sql import sealing
 from scrubjay.backends.sql.database import Database
@@ -102,9 +102,10 @@ class SqlWorklog:
 
     async def resting(self, step: Step, *, now: datetime) -> set[str]:
         """Return the items that are not to be tried now."""
+        rests = and_(_TROUBLES.last_at <= now, _TROUBLES.retry_at > now)
         statement = (
             select(_TROUBLES.item)
-            .where(_TROUBLES.step == step, or_(_TROUBLES.parked_at.is_not(None), _TROUBLES.retry_at > now))
+            .where(_TROUBLES.step == step, or_(_TROUBLES.parked_at.is_not(None), rests))
             .limit(_RESTING)
         )
         return await self._database.read(lambda connection: set(connection.execute(statement).scalars()))

@@ -40,7 +40,8 @@ def write(
     statements = _statements(connection)
     numbers = statements.interned(connection, {draft.scope for draft in drafts})
     _queue_up(connection, drafts, numbers)
-    stored = list(statements.known(connection, reader, drafts, numbers))
+    since = min((draft.created_at for draft in drafts if draft.key), default=None)
+    stored = list(statements.known(connection, reader, drafts, numbers, since))
     positions = _Positions(connection, numbers)
     new = _all_new(drafts, decide) if not stored else None
     if new is not None:
@@ -51,23 +52,20 @@ def write(
         return [Remembered(memory=memory, outcome="stored") for memory in opened], opened, numbers
     told = Told(connection, reader)
     told.learn(stored)
-    decided: list[tuple[Decision, UUID | None]] = []
+    decided: list[Decision] = []
     for draft in drafts:
         decision = decide(draft, told.known(draft))
         told.apply(decision, positions)
-        decided.append((decision, decision.closes[0].id if decision.closes else None))
+        decided.append(decision)
     opened = list(told.opened.values())
-    kinship.check_sources(connection, reader, [decision for decision, _ in decided])
+    kinship.check_sources(connection, reader, decided)
     sealing.check_memories(connection, [*told.closed.values(), *opened])
     _keep(connection, list(told.kept.values()), told.was)
     _close(connection, list(told.closed.values()))
     if opened:
         statements.insert(connection, opened, numbers, marks)
     left = told.by_id | {memory.id: memory for memory in opened}
-    done = [
-        Remembered(memory=left[decision.memory.id], outcome=decision.outcome, replaced=replaced)
-        for decision, replaced in decided
-    ]
+    done = [Remembered(memory=left[one.memory.id], outcome=one.outcome, replaced=one.replaced) for one in decided]
     return done, opened, numbers
 
 
@@ -166,6 +164,7 @@ class Told:
     by_id: dict[UUID, Memory] = field(default_factory=dict)
     by_key: dict[tuple[Scope, str], list[Memory]] = field(default_factory=lambda: defaultdict(list))
     by_words: dict[tuple[Scope, bytes, datetime | None], Memory] = field(default_factory=dict)
+    closed_at: dict[tuple[Scope, str], datetime] = field(default_factory=dict)
     opened: dict[UUID, Memory] = field(default_factory=dict)
     kept: dict[UUID, Memory] = field(default_factory=dict)
     closed: dict[UUID, Memory] = field(default_factory=dict)
@@ -187,7 +186,9 @@ class Told:
         same_key = self.by_key.get((draft.scope, draft.key), []) if draft.key else []
         if same_id is not None and same_id.scope.tenant != draft.scope.tenant:
             raise IdTaken
+        closed_at = self.closed_at.get((draft.scope, draft.key)) if draft.key else None
         return Known(
+            closed_at=closed_at if closed_at is not None and closed_at >= draft.created_at else None,
             same_id=same_id,
             same_key=tuple(sorted(same_key, key=lambda memory: (memory.valid_from, memory.created_at))),
             same_words=same_words,
@@ -208,7 +209,7 @@ class Told:
             # As it is stored by now: what was read in plain may have been sealed since.
             self._doubt(self.by_id[memory.id])
             (self.opened if memory.id in self.opened else self.closed)[memory.id] = memory
-            self.by_id[memory.id] = memory
+            self._believe(memory)
         for memory in decision.opens:
             # At once: what a later draft leaves of this one stands in its place.
             self.open(positions.placed(memory))
@@ -257,6 +258,9 @@ class Told:
     def _believe(self, memory: Memory) -> None:
         self.by_id[memory.id] = memory
         if memory.superseded_at is not None:
+            if memory.key:
+                place = memory.scope, memory.key
+                self.closed_at[place] = max(memory.superseded_at, self.closed_at.get(place, memory.superseded_at))
             return
         if memory.key:
             self.by_key[memory.scope, memory.key].append(memory)

@@ -1,6 +1,7 @@
 """The statements of a write transaction on PostgreSQL."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -31,7 +32,8 @@ _BY_WORDS_AND_END = (
 )
 _BY_KEY = (
     f"SELECT {SELECTED} FROM unnest(%(scopes)s::bigint[], %(keys)s::text[]) AS wanted (scope_id, key) "
-    "JOIN memories USING (scope_id, key) WHERE superseded_at IS NULL"
+    "JOIN memories USING (scope_id, key) "
+    "WHERE superseded_at IS NULL OR superseded_at >= %(since)s::timestamptz"
 )
 
 _NUMBERS = "SELECT array_agg(nextval('memories_seq_seq')) FROM generate_series(1, %(count)s)"
@@ -56,7 +58,8 @@ _BELIEVED_HERE = and_(_COLUMN.scope_id == bindparam("the_scope"), _COLUMN.supers
 _WORDS_HERE = and_(_BELIEVED_HERE, _COLUMN.fingerprint == bindparam("the_words"))
 _SAME_WORDS = and_(_WORDS_HERE, _COLUMN.valid_to.is_(None))
 _SAME_STRETCH = and_(_WORDS_HERE, _COLUMN.key.is_(None), _COLUMN.valid_to == bindparam("the_end"))
-_SAME_KEY = and_(_BELIEVED_HERE, _COLUMN.key == bindparam("the_key"))
+_BELIEVED_SINCE = or_(_COLUMN.superseded_at.is_(None), _COLUMN.superseded_at >= bindparam("since"))
+_SAME_KEY = and_(_COLUMN.scope_id == bindparam("the_scope"), _COLUMN.key == bindparam("the_key"), _BELIEVED_SINCE)
 _BEARING = rows().where(or_(_SAME_ID, _SAME_WORDS))
 _BEARING_WITH_END = rows().where(or_(_SAME_ID, _SAME_STRETCH))
 _BEARING_WITH_KEY = rows().where(or_(_SAME_ID, _SAME_WORDS, _SAME_KEY))
@@ -73,30 +76,39 @@ def queue_up(connection: Connection, shared: Sequence[int]) -> None:
 
 
 def known(
-    connection: Connection, reader: Reader, drafts: Sequence[Memory], numbers: Mapping[Scope, int]
+    connection: Connection,
+    reader: Reader,
+    drafts: Sequence[Memory],
+    numbers: Mapping[Scope, int],
+    since: datetime | None = None,
 ) -> Iterator[Memory]:
-    """What is stored under the same ids, or believed under the same keys or with the same words; some of it twice."""
+    """What is stored under the same ids, or believed under the same keys or with the same words; some of it twice.
+
+    Under the same keys also what was closed since then.
+    """
     if len(drafts) == 1 and not drafts[0].is_event:
-        yield from reader.fetch(connection, *_bearing(drafts[0], numbers))
+        yield from reader.fetch(connection, *_bearing(drafts[0], numbers, since))
         return
     for start in range(0, len(drafts), BATCH):
         batch = drafts[start : start + BATCH]
         yield from reader.by_ids(connection, [draft.id for draft in batch])
-        for statement, given in _lookups(batch, numbers):
+        for statement, given in _lookups(batch, numbers, since):
             yield from reader.told(connection, told(connection, statement, given))
 
 
-def _bearing(draft: Memory, numbers: Mapping[Scope, int]) -> Statement:
+def _bearing(draft: Memory, numbers: Mapping[Scope, int], since: datetime | None) -> Statement:
     """The same for one, all at once."""
     asked = {"the_id": draft.id, "the_scope": numbers[draft.scope], "the_words": draft.fingerprint}
     if draft.key:
-        return _BEARING_WITH_KEY, asked | {"the_key": draft.key}
+        return _BEARING_WITH_KEY, asked | {"the_key": draft.key, "since": since}
     if draft.valid_to is not None:
         return _BEARING_WITH_END, asked | {"the_end": draft.valid_to}
     return _BEARING, asked
 
 
-def _lookups(drafts: Sequence[Memory], numbers: Mapping[Scope, int]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _lookups(
+    drafts: Sequence[Memory], numbers: Mapping[Scope, int], since: datetime | None
+) -> Iterator[tuple[str, dict[str, Any]]]:
     """Statements that are each answered by an index: by fingerprint and by key within the scope."""
     words = [(numbers[draft.scope], draft.fingerprint) for draft in drafts if not draft.is_event]
     ended = [one for one in drafts if one.valid_to is not None and one.key is None and not one.is_event]
@@ -113,7 +125,7 @@ def _lookups(drafts: Sequence[Memory], numbers: Mapping[Scope, int]) -> Iterator
             },
         )
     if keys:
-        yield _BY_KEY, {"scopes": [scope for scope, _ in keys], "keys": [key for _, key in keys]}
+        yield _BY_KEY, {"scopes": [scope for scope, _ in keys], "keys": [key for _, key in keys], "since": since}
 
 
 def last_positions(connection: Connection, scope_ids: Collection[int]) -> dict[int, int]:

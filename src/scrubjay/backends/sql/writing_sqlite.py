@@ -6,6 +6,7 @@ At thousands of rows a second the expression language would be most of the cost.
 import json
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Final
@@ -35,6 +36,7 @@ _POSITION: Final = "SELECT max(position) FROM memories WHERE scope_id = ? AND po
 _OPEN: Final = "memories.superseded_at IS NULL AND memories.valid_to IS NULL"
 _ENDED: Final = "memories.superseded_at IS NULL AND memories.key IS NULL AND memories.valid_to IS NOT NULL"
 _KEYED: Final = "memories.superseded_at IS NULL AND memories.key IS NOT NULL"
+_KEYED_SINCE: Final = "(memories.superseded_at IS NULL OR memories.superseded_at >= ?) AND memories.key IS NOT NULL"
 
 
 def interned(connection: Connection, wanted: Iterable[Scope]) -> dict[Scope, int]:
@@ -49,24 +51,33 @@ def interned(connection: Connection, wanted: Iterable[Scope]) -> dict[Scope, int
 
 
 def known(
-    connection: Connection, reader: Reader, drafts: Sequence[Memory], numbers: Mapping[Scope, int]
+    connection: Connection,
+    reader: Reader,
+    drafts: Sequence[Memory],
+    numbers: Mapping[Scope, int],
+    since: datetime | None = None,
 ) -> Iterator[Memory]:
-    """What is stored under the same ids, or believed under the same keys or with the same words; some of it twice."""
+    """What is stored under the same ids, or believed under the same keys or with the same words; some of it twice.
+
+    Under the same keys also what was closed since then.
+    """
     cursor = driver_of(connection).cursor()
     for start in range(0, len(drafts), BATCH):
         some = drafts[start : start + BATCH]
         ids = _perhaps_stored(cursor, some)
         found = cursor.execute(_by_ids(len(ids)), ids).fetchall() if ids else []
-        for columns, which, wanted in _lookups(some, numbers):
+        for columns, which, wanted in _lookups(some, numbers, since):
             if wanted:
                 values = [*chain.from_iterable(wanted)]
+                if since is not None and which is _KEYED_SINCE:
+                    values.append(microseconds(since))
                 found += cursor.execute(_believed(columns, which, len(wanted)), values).fetchall()
         if found:
             yield from reader.told(connection, found)
 
 
 def _lookups(
-    drafts: Sequence[Memory], numbers: Mapping[Scope, int]
+    drafts: Sequence[Memory], numbers: Mapping[Scope, int], since: datetime | None
 ) -> Iterator[tuple[tuple[str, ...], str, Collection[tuple[Any, ...]]]]:
     """What to look up, each answered by an index: by which columns beside the scope, among which rows, which values."""
     words = [(numbers[draft.scope], bytearray(draft.fingerprint)) for draft in drafts if not draft.is_event]
@@ -77,7 +88,8 @@ def _lookups(
         if draft.valid_to is not None and draft.key is None and not draft.is_event
     ]
     yield ("fingerprint", "valid_to"), _ENDED, ended
-    yield ("key",), _KEYED, {(numbers[draft.scope], draft.key) for draft in drafts if draft.key}
+    which = _KEYED if since is None else _KEYED_SINCE
+    yield ("key",), which, {(numbers[draft.scope], draft.key) for draft in drafts if draft.key}
 
 
 def _perhaps_stored(cursor: sqlite3.Cursor, drafts: Sequence[Memory]) -> list[bytearray]:

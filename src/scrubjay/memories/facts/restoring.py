@@ -6,6 +6,7 @@ from dataclasses import replace
 from scrubjay.core import Core
 from scrubjay.model import Memory, new_id
 from scrubjay.model.facts import Fact
+from scrubjay.model.memory import moment_after
 from scrubjay.write.reconcile import RESTORED, reopen
 from scrubjay.write.redact import reason_of
 
@@ -20,8 +21,8 @@ async def restore(core: Core, deleted: Sequence[Memory], *, reason: str | None) 
         replace(
             memory,
             id=new_id(),
-            # Not before it was told: the clock of whoever told it may be ahead of ours.
-            created_at=max(now, memory.created_at),
+            # After it was forgotten: the clock of whoever did that may be ahead of ours.
+            created_at=moment_after(memory.superseded_at or memory.created_at, now),
             superseded_at=None,
             superseded_by=None,
             closed_because=None,

@@ -209,7 +209,6 @@ def _next(old: Memory, draft: Memory, known: Known, data: dict[str, Json], *, us
         data={**data, "version": cast("int", old.data["version"]) + 1, "created_at": created},
         uses=old.uses + uses,
         used_at=draft.created_at if uses else old.used_at,
-        created_at=max(draft.created_at, old.created_at),
         valid_from=max(draft.valid_from, old.valid_from),
     )
     return reconcile(version, replace(known, same_words=None))
