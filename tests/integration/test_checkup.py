@@ -176,6 +176,18 @@ async def test_files_that_are_stored_before_their_memory_are_left_alone(records)
         await database.shut()
 
 
+async def test_what_another_file_lists_is_held(records):
+    async with files_of(records) as (blobs, owner, inspection):
+        part, gone = Blob(b"part"), new_id()
+        await blobs.keep(SCOPE, owner, [part, Blob(b"list", parts=(part.hash,))])
+        await blobs.keep(SCOPE, gone, [Blob(b"other part"), Blob(b"other list", parts=(Blob(b"other part").hash,))])
+        assert fixed(await inspection.inspect(fix=True)) == [
+            ("kept files", "files are held by 1 memory that is not there")
+        ]
+        assert (await blobs.room(SCOPE)).blobs == 2
+        assert faults(await inspection.inspect()) == []
+
+
 async def test_files_that_nobody_holds_are_deleted_and_what_builds_on_them_stays(records):
     lines = [f"line {place}\n" for place in range(300)]
     first = Blob("".join(lines).encode())

@@ -200,6 +200,27 @@ async def test_agents_alone_and_what_is_made_from_them(tmp_path):
     assert leaked(stored_in_files(tmp_path)) == ["geranium0", "geranium7"]
 
 
+async def test_files_that_an_agent_kept_in_plain_are_encrypted_once_agents_are(place, tmp_path):
+    options, _ = place
+    files = tmp_path / "files"
+    files.mkdir()
+    for number in range(60):
+        (files / f"{SECRETS[2]}-{number}.md").write_text(f"# {SECRETS[0]} {number}\n")
+    home = tmp_path / "home"
+    async with plain(home, **options) as jay:
+        await jay.agents.create("gardener")
+        await jay.agents.snapshot("gardener", files)
+        await jay.parts.stores.blobs.keep(Scope(user="u"), (await jay.remember("Plain")).memory.id, [Blob(b"plain")])
+        kept = (await jay.parts.stores.blobs.room(Scope())).blobs
+    async with memory(home, encrypt="agents", **options) as jay:
+        assert (await jay.encryption.rotate(rows=True)).files == kept - 1, "all but the one that no agent has"
+        assert await jay.check() == []
+        await jay.agents.restore("gardener", to=tmp_path / "again")
+    assert {path.name: path.read_text() for path in (tmp_path / "again").iterdir()} == {
+        path.name: path.read_text() for path in files.iterdir()
+    }
+
+
 async def test_an_agents_whole_life_is_encrypted_and_resumed(tmp_path):
     home, files = tmp_path / "home", tmp_path / "files"
     files.mkdir()

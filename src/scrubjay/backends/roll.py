@@ -145,6 +145,8 @@ class Roll:
             wanted = np.zeros(len(self._kind_codes), dtype=np.bool_)
             wanted[codes] = True
             admitted = admitted & wanted.take(self.kinds.all[slots])
+        elif out := [self._kind_codes[kind] for kind in filter.leaves_out if kind in self._kind_codes]:
+            admitted = admitted & ~np.isin(self.kinds.all[slots], out)
         if now is not None and now < self._newest_since:
             admitted = admitted & (self.since.all[slots] <= now)
         if now is not None and now >= self._soonest_until:

@@ -1,6 +1,6 @@
 """Files of agents: what a snapshot holds, and what changed between two of them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -36,6 +36,8 @@ class WorkspaceFile:
     version: int = 1
     """How many contents this path has had up to here, this one included."""
     executable: bool = False
+    link: str | None = None
+    """Where it points, when it is a symbolic link: the words of the link, never what is there."""
 
     def __post_init__(self) -> None:
         check_path(self.path)
@@ -47,6 +49,18 @@ class WorkspaceFile:
         check_storable("mime_type", self.mime_type)
         check_whole("version", self.version, least=1, most=MOST_FILE_BYTES)
         check_flag("executable", self.executable)
+        if self.link is not None:
+            check_link(self.path, self.link)
+
+    @property
+    def leads_out(self) -> bool:
+        """Whether it is a link that may point out of the folder, depending on what else lies there."""
+        if self.link is None:
+            return False
+        names = [name for name in self.link.split("/") if name not in ("", ".")]
+        up = next((place for place, name in enumerate(names) if name != ".."), len(names))
+        # Above the link are folders, so going up is what it says. After a name it is not: that may be another link.
+        return self.link.startswith("/") or "\\" in self.link or up > self.path.count("/") or ".." in names[up:]
 
     @property
     def data(self) -> dict[str, Json]:
@@ -58,7 +72,12 @@ class WorkspaceFile:
             "mime_type": self.mime_type,
             "version": self.version,
             **({"executable": True} if self.executable else {}),
+            **({"link": self.link} if self.link is not None else {}),
         }
+
+    def is_as(self, other: "WorkspaceFile") -> bool:
+        """Whether both say the same, and can be run likewise."""
+        return (self.hash, self.executable, self.link) == (other.hash, other.executable, other.link)
 
     def __str__(self) -> str:
         return self.path
@@ -72,6 +91,13 @@ def check_path(path: str) -> None:
     parts = path.split("/")
     if "\\" in path or ":" in parts[0] or any(part in ("", ".", "..") for part in parts):
         raise InvalidInput(f"path is {shown(path)}: use names below the folder, joined by /, without . or ..")
+
+
+def check_link(path: str, link: str) -> None:
+    """Where a symbolic link points, as its words: anything that can be stored."""
+    if not isinstance(link, str) or not link:
+        raise InvalidInput(f"link of {path} is {shown(link)}: use where it points, such as '../main.py'")
+    check_storable(f"link of {path}", link)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,25 +128,20 @@ class Snapshot:
         """Of all its files together."""
         return sum(file.size for file in self.files)
 
-    @property
-    def data(self) -> dict[str, Json]:
-        """The fields as a memory keeps them."""
-        kept: dict[str, Json] = {"number": self.number, "files": [file.data for file in self.files]}
+    def data(self, files: str) -> dict[str, Json]:
+        """The fields as a memory keeps them; `files` is the hash of the list of the files."""
+        kept: dict[str, Json] = {"number": self.number, "files": files}
         return kept | ({"cycle": self.cycle} if self.cycle is not None else {})
 
     @classmethod
-    def of(cls, memory: Memory) -> "Snapshot":
-        """The snapshot that a memory holds. Raises InvalidInput when it holds none."""
-        data = memory.data
-        if memory.kind != SNAPSHOT_KIND or not isinstance(data.get("number"), int):
-            raise InvalidInput(f"memory {memory.id} is a {memory.kind}, and not a snapshot")
-        files = cast("list[dict[str, Json]]", data.get("files", []))
+    def of(cls, memory: Memory, files: Sequence[WorkspaceFile]) -> "Snapshot":
+        """The snapshot that a memory holds, with its files."""
         return cls(
             id=memory.id,
             agent=memory.scope.agent or "",
-            number=cast("int", data["number"]),
-            cycle=cast("int | None", data.get("cycle")),
-            files=tuple(file_of(one) for one in files),
+            number=cast("int", memory.data["number"]),
+            cycle=cast("int | None", memory.data.get("cycle")),
+            files=tuple(files),
             at=memory.valid_from,
         )
 
@@ -147,7 +168,18 @@ def file_of(data: Mapping[str, Json]) -> WorkspaceFile:
         mime_type=str(data["mime_type"]),
         version=cast("int", data["version"]),
         executable=bool(data.get("executable", False)),
+        link=cast("str | None", data.get("link")),
     )
+
+
+def list_of(memory: Memory) -> str:
+    """The hash of the list of a snapshot's files. Raises InvalidInput when the memory holds no snapshot."""
+    files = memory.data.get("files")
+    if memory.kind != SNAPSHOT_KIND or not isinstance(memory.data.get("number"), int) or not isinstance(files, str):
+        raise InvalidInput(
+            f"memory {memory.id} is a {memory.kind} that lists no files: take a snapshot with `agents.snapshot`"
+        )
+    return files
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,10 +199,10 @@ class FileChanges:
         """What one has to do to the files of `before` to have those of `after`. None has no files."""
         old = {file.path: file for file in before or ()}
         new = {file.path: file for file in after or ()}
-        kept = [(old[path], new[path]) for path in new if path in old]
+        both = [(old[path], new[path]) for path in new if path in old]
         return cls(
             added=tuple(file for path, file in new.items() if path not in old),
-            changed=tuple((was, now) for was, now in kept if (was.hash, was.executable) != (now.hash, now.executable)),
+            changed=tuple((was, now) for was, now in both if not now.is_as(was)),
             removed=tuple(file for path, file in old.items() if path not in new),
         )
 
@@ -185,3 +217,5 @@ class RestoredFiles:
     written: int
     unchanged: int
     """Files that were there just so already."""
+    left_out: tuple[WorkspaceFile, ...] = ()
+    """Links that may lead out of the folder: they are on record, and not made."""

@@ -20,6 +20,7 @@ from scrubjay.model.checks import (
 )
 from scrubjay.model.memory import QUIET_KINDS, Memory
 from scrubjay.model.scope import Scope
+from scrubjay.model.workspace import REJECTED_KIND
 
 Mode: TypeAlias = Literal["hybrid", "meaning", "words"]
 Reach: TypeAlias = Literal["sees", "holds"]
@@ -33,6 +34,9 @@ MOST_CONDITIONS: Final = 100
 MOST_VALUES: Final = 500
 """Of a filter by `data`, and the values that they compare with, of all together. Each makes a question longer, and what
 is longer than SQLite can read would be taken for an outage."""
+
+UNASKED_KINDS: Final = QUIET_KINDS | {REJECTED_KIND}
+"""Kinds that a reader has to name: what programs keep for themselves, and jobs that were rejected."""
 
 COMPARISONS: Final = ("gt", "gte", "lt", "lte", "ne", "in", "exists")
 
@@ -60,7 +64,7 @@ class Filter:
     reach: Reach = "sees"
     """`sees`: all that concerns a reader in the scope. `holds`: only what lies inside it."""
     kinds: tuple[str, ...] = ()
-    """Only these. Without any, a reader (`sees`) meets every kind but the quiet ones."""
+    """Only these. Without any, a reader (`sees`) meets every kind but those of `UNASKED_KINDS`."""
     key: str | None = None
     key_prefix: str | None = None
     data: dict[str, Json] = field(default_factory=dict, hash=False)
@@ -112,7 +116,7 @@ class Filter:
     @property
     def leaves_out(self) -> frozenset[str]:
         """The kinds that may not answer although no kinds are named."""
-        return QUIET_KINDS if self.reach == "sees" and not self.kinds else frozenset()
+        return UNASKED_KINDS if self.reach == "sees" and not self.kinds else frozenset()
 
     def admits(self, scope: Scope) -> bool:
         """Whether memories of that scope may answer."""

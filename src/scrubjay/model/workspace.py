@@ -40,6 +40,9 @@ Kept: TypeAlias = Literal["whole", "beginning", "nothing"]
 MOST_FILES: Final = 2_000
 """Files of one completion."""
 
+MOST_GLOBS: Final = 100
+"""Patterns of files that one completion was given."""
+
 MOST_SYMBOLS: Final = 500
 """Names in its files that one completion is found by."""
 
@@ -162,6 +165,8 @@ class Completion:
     summary: str | None = None
     tests: Json = field(default=None, hash=False)
     """How its tests went, in whatever form the job reports it."""
+    include_globs: tuple[str, ...] = ()
+    """Patterns of the files that the job was given to read, such as `src/**/*.py`, as they were told."""
     session_id: str | None = None
     """The session that it was done in. Lineage only: other sessions see the completion too."""
     artifact: str | None = None
@@ -186,13 +191,15 @@ class Completion:
             check_name(name, getattr(self, name))
         if self.task_id is not None and len(self.task_id) > LONGEST_TASK_ID:
             raise InvalidInput(f"task_id has {len(self.task_id)} characters: use at most {LONGEST_TASK_ID}")
-        for name in ("root", "artifact", "zip"):
-            if getattr(self, name) is not None:
-                check_path(name, getattr(self, name))
+        named = [(name, getattr(self, name)) for name in ("root", "artifact", "zip")]
+        for name, path in (*named, *(("include_globs", glob) for glob in self.include_globs)):
+            if path is not None:
+                check_path(name, path)
         if self.tests is not None:
             check_data({"tests": self.tests})
-        if len(self.files) > MOST_FILES:
-            raise InvalidInput(f"files has {len(self.files):,} entries: keep the first {MOST_FILES:,}")
+        for name, most in (("files", MOST_FILES), ("include_globs", MOST_GLOBS)):
+            if len(getattr(self, name)) > most:
+                raise InvalidInput(f"{name} has {len(getattr(self, name)):,} entries: keep the first {most:,}")
         check_moment("at", self.at)
 
     @property
@@ -244,6 +251,7 @@ class Completion:
             "status": self.status,
             "summary": self.summary,
             "tests": self.tests,
+            "include_globs": list(self.include_globs) or None,
             "session_id": self.session_id,
             "artifact": self.artifact,
             "zip": self.zip,
@@ -262,7 +270,7 @@ class Completion:
         told: dict[str, Any] = {name: value for name, value in memory.data.items() if name != "bytes"}
         try:
             told["files"] = tuple(CompletionFile.of(file) for file in told.get("files", ()))
-            for name in ("symbols", "cuts"):
+            for name in ("include_globs", "symbols", "cuts"):
                 told[name] = tuple(told.get(name, ()))
             return cls(**told, at=memory.valid_from)
         except (KeyError, TypeError) as error:

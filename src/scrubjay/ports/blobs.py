@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final, Protocol
-from uuid import UUID
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model import Scope
@@ -17,6 +17,7 @@ _SEAL: Final = b"scrubjay-sealed:1:"
 _HEAD: Final = re.compile(_SEAL + rb"([0-9a-f]{8})([0-9a-f]{64})([0-9a-f]{64})")
 HEAD_BYTES: Final = len(_SEAL) + 8 + 64 + 64
 """What an encrypted content begins with, before the ciphertext."""
+_LISTS: Final = uuid5(NAMESPACE_URL, "scrubjay:blob-parts")
 _SEALING: Final = 1_024
 """More than what encryption adds."""
 
@@ -25,6 +26,11 @@ def hash_of(content: bytes) -> str:
     """The name that a content is stored under: its hash; of an encrypted one, the hash of what is encrypted."""
     parts = sealed_parts(content)
     return sha256(content).hexdigest() if parts is None else parts[1]
+
+
+def parts_owner(tenant: str, hash: str) -> UUID:
+    """The owner that holds the parts of a blob, as a memory holds blobs."""
+    return uuid5(_LISTS, f"{hash} {tenant}")
 
 
 def sealed_blob(*, key: int, name: str, body: bytes) -> bytes:
@@ -55,6 +61,8 @@ class Blob:
     content: bytes = field(repr=False)
     base: str | None = None
     """The hash of the version before it: a store may then keep only what is different."""
+    parts: tuple[str, ...] = ()
+    """The hashes of blobs that this one lists: they live at least as long as it does."""
     hash: str = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,13 +87,15 @@ class Room:
 class Blobs(Protocol):
     """Content-addressed, and a part of the truth. A tenant never learns what another one keeps.
 
-    A blob lives as long as a memory holds it: `release` deletes what nobody holds any more.
+    A blob lives as long as a memory holds it, or another blob that has it among its `parts`: `release` deletes what
+    nobody holds any more. `parts_owner` is who holds the parts of a blob, for `held`.
     """
 
     async def keep(self, scope: Scope, owner: UUID, blobs: Sequence[Blob]) -> int:
         """Store these for the scope's tenant, held by this memory; return how many bytes were new. All or none.
 
-        What is there already is held, and not stored again. Durable on return. Safe to repeat.
+        What is there already is held, and not stored again. Durable on return. Safe to repeat. Parts are stored before,
+        or come earlier in `blobs`: raises NotFound, naming one that is not there.
         """
 
     async def hold(self, scope: Scope, owner: UUID, hashes: Sequence[str]) -> None:

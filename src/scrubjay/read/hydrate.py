@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from scrubjay.model import Filter, Memory
-from scrubjay.model.memory import QUIET_KINDS
+from scrubjay.model.query import UNASKED_KINDS
 from scrubjay.ports import Records
 from scrubjay.read.fuse import Candidate
 
@@ -34,5 +34,5 @@ def is_ordinary(memory: Memory, now: datetime) -> bool:
         and memory.expires_at is None
         and memory.valid_from <= now
         and memory.created_at <= now
-        and memory.kind not in QUIET_KINDS
+        and memory.kind not in UNASKED_KINDS
     )

@@ -8,7 +8,7 @@ import pytest
 from scrubjay.errors import InvalidInput, NotFound
 from scrubjay.model import Scope, new_id
 from scrubjay.ports import Blob, Blobs, Room
-from scrubjay.ports.blobs import MOST_BYTES
+from scrubjay.ports.blobs import MOST_BYTES, parts_owner
 
 HERE = Scope(tenant="acme")
 THERE = Scope(tenant="zeta")
@@ -116,6 +116,35 @@ class BlobsSuite:
 
         await asyncio.gather(*(come_and_go() for _ in range(20)))
         assert await blobs.room(HERE) == Room()
+
+    async def test_parts_live_as_long_as_what_lists_them(self, blobs: Blobs) -> None:
+        first, second = new_id(), new_id()
+        files = [Blob(b"one"), Blob(b"two"), Blob(b"alone")]
+        inner = Blob(b"inner", parts=(files[0].hash, files[1].hash))
+        outer, other = Blob(b"outer", parts=(inner.hash,)), Blob(b"other", parts=(files[1].hash,))
+        with pytest.raises(NotFound, match=files[1].hash):
+            await blobs.keep(HERE, first, [files[0], inner])
+        await blobs.release(HERE, [first])
+        await blobs.keep(HERE, first, [*files, inner, outer])
+        await blobs.keep(HERE, second, [other])
+        await blobs.hold(HERE, second, [outer.hash])
+        owner = parts_owner(HERE.tenant, inner.hash)
+        assert await blobs.held(HERE, [owner]) == {owner: tuple(sorted(inner.parts))}
+        assert await blobs.release(HERE, [first]) == 1, "what nobody lists"
+        assert await blobs.missing(HERE, [one.hash for one in files]) == [files[2].hash]
+        third = new_id()
+        await blobs.hold(HERE, third, [other.hash])
+        assert await blobs.release(HERE, [second]) == 3, "the lists, and what no other one lists"
+        assert sorted(await blobs.get(HERE, [one.hash for one in files])) == [files[1].hash]
+        assert await blobs.release(HERE, [third]) == 2
+        assert await blobs.room(HERE) == Room()
+
+    async def test_a_blob_that_was_there_without_parts_gets_them(self, blobs: Blobs) -> None:
+        first, second, part = new_id(), new_id(), Blob(b"part")
+        await blobs.keep(HERE, first, [part, Blob(b"list")])
+        await blobs.keep(HERE, second, [Blob(b"list", parts=(part.hash,))])
+        assert await blobs.release(HERE, [first]) == 0
+        assert await blobs.release(HERE, [second]) == 2
 
     async def test_one_that_is_too_large_is_refused(self, blobs: Blobs) -> None:
         with pytest.raises(InvalidInput, match=f"{MOST_BYTES:,}"):

@@ -240,6 +240,8 @@ def test_the_home_page_says_what_to_do_without_a_key(client, key):
     assert "scrubjay keys create NAME" in page.text
     assert "http://127.0.0.1/v1/whoami" in page.text
     assert client.get("/", headers={"accept": "text/html", **bearing(made)}).status_code == 200
+    assert client.get("/lab").status_code == 200, "nothing that is stored is in it: what it asks for needs the key"
+    assert client.get("/v1/memory/search").status_code == 401
     elsewhere = client.get("/v1/memory", headers={"accept": "text/html"})
     assert elsewhere.headers["content-type"] == "application/problem+json"
 

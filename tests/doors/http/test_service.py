@@ -62,7 +62,7 @@ def test_the_readme_works_as_it_stands(server):
         json.loads(done.stdout)
 
 
-@pytest.mark.parametrize("path", ["/", "/healthz", "/readyz", "/version", "/metrics", "/docs", "/openapi.json"])
+@pytest.mark.parametrize("path", ["/", "/healthz", "/readyz", "/version", "/metrics", "/docs", "/lab", "/openapi.json"])
 def test_a_probe_may_ask_without_wanting_the_body(client, path):
     answer = client.head(path)
     assert (answer.status_code, answer.content) == (200, b"")
@@ -98,9 +98,61 @@ def test_the_home_page_counts_and_loads_nothing_from_elsewhere(client, user, rem
     assert "1 counted" in page.text
     assert "<script>alert" not in page.text
     assert "curl http://127.0.0.1:" in page.text
-    for path in ("/", "/docs"):
+    for path in ("/", "/docs", "/lab"):
         outside = re.findall(r"(?:src|href|url)\s*[=(]\s*[\"']?(https?://[^\s\"')]+)", client.get(path).text)
         assert not outside
+
+
+def test_the_lab_asks_for_what_the_service_answers(client, user):
+    page = client.get("/lab")
+    assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert "script-src 'unsafe-inline'" in page.headers["content-security-policy"]
+    assert 'href="/lab"' in client.get("/").text
+    job = {
+        "goal": "Keep <b>customers</b> logged in",
+        "repo_path": "/srv/shop",
+        "files": [{"path": "a.py", "content": "1"}],
+    }
+    stored = client.post("/v1/workspace/completions", json={**job, "language": "python", "user": user}).json()
+    script = page.text.partition("<script>")[2]
+    document = client.get("/openapi.json").json()
+    taken = {one["name"] for one in document["paths"]["/v1/memory/search"]["get"]["parameters"]}
+    assert set(re.findall(r'name="(\w+)"', page.text)) - {"viewport", "color-scheme"} <= taken
+    query = {
+        "q": "customers",
+        "repo": "/srv/shop",
+        "language": "python",
+        "status": "succeeded",
+        "limit": 50,
+        "user": user,
+    }
+    found = client.get("/v1/memory/search", params=query).json()
+    [hit] = found["hits"]
+    detail = client.get(f"/v1/workspace/completions/{stored['id']}", params={"user": user}).json()
+    read = {
+        "found": found.keys() | detail.keys(),
+        "hit": hit.keys(),
+        "told": hit["completion"].keys() & detail["completion"].keys(),
+        "one.file": detail["files"][0]["file"].keys(),
+    }
+    for name, fields in read.items():
+        named = set(re.findall(rf"\b{re.escape(name)}\.(\w+)", script))
+        assert named, name
+        assert named <= fields, f"{name} has no {named - fields}"
+
+
+def test_what_is_stored_gets_onto_a_page_as_text(client, user):
+    hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+    job = {"goal": hostile, "summary": hostile, "repo_path": f"/srv/{hostile}", "user": user}
+    assert client.post("/v1/workspace/completions", json=job).status_code == 201
+    for path in ("/", "/docs", "/lab", f"/lab?q={hostile}", f"/lab?user={user}"):
+        page = client.get(path).text
+        assert "alert(" not in page
+        # What a script of ours writes, it writes as text: none of these reads its words as a page.
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|srcdoc|\beval\b", page)
+    answer = client.get("/v1/memory/search", params={"user": user}, headers={"accept": "text/html"})
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["x-content-type-options"] == "nosniff"
 
 
 def test_the_reference_shows_every_route(client):

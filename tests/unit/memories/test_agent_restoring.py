@@ -2,6 +2,7 @@
 
 import os
 import tempfile
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -58,12 +59,17 @@ def a_file(path, content=CONTENT, **fields):
     return file
 
 
+def a_link(path, target):
+    return WorkspaceFile(path=path, hash=sha256(target.encode()).hexdigest(), size=len(target), link=target)
+
+
 def restore(target, files, content=CONTENT):
     placing = Placing(target, files)
     try:
         placing.begin()
         for file in files:
-            placing.stage(file, content)
+            if file.link is None:
+                placing.stage(file, content)
         return placing.place()
     finally:
         placing.end()
@@ -135,6 +141,64 @@ def test_paths_that_lead_out_are_refused(tmp_path, path):
     with pytest.raises(InvalidInput, match="path"):
         restore(tmp_path / "target", [a_file("good"), a_file(path)])
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "target", "leads_out"),
+    [
+        ("link", "a.txt", False),
+        ("link", "./deep//a.txt", False),
+        ("link", ".", False),
+        ("link", "not/there", False),
+        ("deep/a/link", "../../b", False),
+        ("link", "..", True),
+        ("link", "../target/a.txt", True),
+        ("deep/link", "../../outside", True),
+        ("link", "/etc/passwd", True),
+        ("link", "deep/../a.txt", True),
+        ("link", "..\\x", True),
+    ],
+)
+def test_a_link_is_made_when_it_points_into_the_folder_whatever_lies_there(tmp_path, path, target, leads_out):
+    link = a_link(path, target)
+    assert link.leads_out is leads_out
+    assert restore(tmp_path / "target", [link]) == (int(not leads_out), 0)
+    made = {path: str(content) for path, content in tree(tmp_path).items() if content is not None}
+    assert made == ({} if leads_out else {f"target/{path}": str(Path(target))})
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    links=st.dictionaries(
+        st.lists(st.sampled_from("abcd"), min_size=1, max_size=3).map("/".join),
+        st.lists(st.sampled_from(["..", ".", "", "a", "b", "c", "d"]), min_size=1, max_size=5).map("/".join),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_no_way_through_the_links_that_are_made_leads_out(links):
+    links = {path: to for path, to in links.items() if to and not any(f"{path}/" in other for other in links)}
+    with tempfile.TemporaryDirectory() as home:
+        target = Path(home).resolve() / "target"
+        restore(target, [a_link(path, to) for path, to in sorted(links.items())])
+        for path, content in tree(target).items():
+            if isinstance(content, Path):
+                with suppress(OSError, RuntimeError):  # It leads nowhere, or in a circle.
+                    reached = (target / path).resolve(strict=True)
+                    assert reached == target or target in reached.parents
+
+
+def test_what_a_link_takes_the_place_of(tmp_path):
+    target = tmp_path / "target"
+    (target / "folder").mkdir(parents=True)
+    (target / "file").write_text("x")
+    (target / "link").symlink_to("elsewhere")
+    assert restore(target, [a_link("file", "new"), a_link("link", "new")]) == (2, 0)
+    assert restore(target, [a_link("file", "new"), a_link("link", "new")]) == (0, 2)
+    with pytest.raises(Conflict, match="folder is a folder"):
+        restore(target, [a_link("folder", "new")])
+    with pytest.raises(Conflict, match="link is a link"):
+        restore(target, [a_file("link")])
 
 
 def test_a_link_that_comes_between_looking_and_placing_is_not_followed(tmp_path):

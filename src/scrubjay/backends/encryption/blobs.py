@@ -75,7 +75,7 @@ def encrypts_files(vault: KeyVault, scope: Scope) -> bool:
 
 def _sealed(ring: Ring, blobs: Sequence[Blob]) -> list[Blob]:
     # Never as a difference from another version: two ciphertexts have nothing in common.
-    return [Blob(ring.seal_file(blob.content)) for blob in blobs]
+    return [Blob(ring.seal_file(blob.content), parts=blob.parts) for blob in blobs]
 
 
 def _opened(ring: Ring, stored: dict[str, bytes]) -> dict[str, bytes]:

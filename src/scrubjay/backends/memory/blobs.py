@@ -6,6 +6,7 @@ from uuid import UUID
 from scrubjay.errors import NotFound
 from scrubjay.model import Scope
 from scrubjay.ports import Blob, Room, WholeBlob
+from scrubjay.ports.blobs import parts_owner
 
 
 class MemoryBlobs:
@@ -17,13 +18,19 @@ class MemoryBlobs:
 
     async def keep(self, scope: Scope, owner: UUID, blobs: Sequence[Blob]) -> int:
         """Store these for the scope's tenant, held by this memory; return how many bytes were new."""
-        new = 0
+        new, earlier = 0, set[str]()
+        for blob in blobs:
+            for digest in await self.missing(scope, blob.parts):
+                if digest not in earlier:
+                    raise NotFound(f"there is no blob {digest} to hold: keep its content first")
+            earlier.add(blob.hash)
         for blob in blobs:
             place = (scope.tenant, blob.hash)
             if place not in self._contents:
                 self._contents[place] = blob.content
                 new += len(blob.content)
             self._holders.setdefault(place, set()).add(owner)
+            await self.hold(scope, parts_owner(scope.tenant, blob.hash), blob.parts)
         return new
 
     async def hold(self, scope: Scope, owner: UUID, hashes: Sequence[str]) -> None:
@@ -57,14 +64,14 @@ class MemoryBlobs:
 
     async def release(self, scope: Scope, owners: Sequence[UUID]) -> int:
         """Let these memories hold nothing any more, and delete what nobody holds; return how many went."""
-        gone = 0
+        gone: list[tuple[str, str]] = []
         for place, holders in list(self._holders.items()):
             if place[0] == scope.tenant and holders & set(owners):
                 holders -= set(owners)
                 if not holders:
                     del self._holders[place], self._contents[place]
-                    gone += 1
-        return gone
+                    gone.append(place)
+        return len(gone) + (await self.release(scope, [parts_owner(*place) for place in gone]) if gone else 0)
 
     async def room(self, scope: Scope) -> Room:
         """Say how much the tenant keeps."""

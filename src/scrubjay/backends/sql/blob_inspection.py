@@ -14,6 +14,7 @@ from scrubjay.backends.sql.schema import blob_holders, blobs, memories
 from scrubjay.backends.sql.wholes import as_many_as_fit
 from scrubjay.errors import StoreDamaged
 from scrubjay.model import Finding
+from scrubjay.ports.blobs import parts_owner
 
 PAGE: Final = 500
 """Blobs that are looked at in one go, unless they are large."""
@@ -87,18 +88,24 @@ class BlobInspection:
 
 
 def _gone_holders(connection: Connection) -> set[UUID]:
-    return set(connection.execute(select(_HOLDERS.owner).where(_GONE).distinct()).scalars())
+    """Holders that are neither memories nor blobs with parts."""
+    gone = set(connection.execute(select(_HOLDERS.owner).where(_GONE).distinct()).scalars())
+    if gone:
+        every = connection.execute(select(_BLOBS.tenant, _BLOBS.hash).execution_options(yield_per=1_000))
+        gone.difference_update(parts_owner(tenant, digest) for tenant, digest in every)
+    return gone
 
 
 def _released(connection: Connection, owners: Sequence[UUID]) -> int:
-    """Let these hold nothing, unless they are memories by now; return how many blobs went with that."""
+    """Let these hold nothing, unless they are there by now; return how many blobs went with that."""
+    owners = sorted(_gone_holders(connection).intersection(owners))
     concerned: set[int] = set()
     for part in parts(owners):
-        held = select(_HOLDERS.blob).where(_HOLDERS.owner.in_(part), _GONE)
+        held = select(_HOLDERS.blob).where(_HOLDERS.owner.in_(part))
         concerned |= set(connection.execute(held).scalars())
     lock(connection, concerned)
     for part in parts(owners):
-        connection.execute(delete(blob_holders).where(_HOLDERS.owner.in_(part), _GONE))
+        connection.execute(delete(blob_holders).where(_HOLDERS.owner.in_(part)))
     return delete_unheld(connection, concerned)
 
 

@@ -15,7 +15,7 @@ from scrubjay.backends.sql.schema import blob_holders, blobs
 from scrubjay.errors import NotFound, StoreDamaged
 from scrubjay.model import Scope
 from scrubjay.ports import Blob, Room
-from scrubjay.ports.blobs import hash_of, sealed_with
+from scrubjay.ports.blobs import hash_of, parts_owner, sealed_with
 
 _BLOBS: Final = blobs.c
 _HOLDERS: Final = blob_holders.c
@@ -54,6 +54,8 @@ class SqlBlobs:
             sealing.check_keys(connection, scope.tenant, {sealed_with(blob.content) for blob in new})
             for blob in new:
                 known[blob.hash] = store_new(connection, scope.tenant, blob)
+            for blob in given.values():
+                _hold(connection, scope.tenant, parts_owner(scope.tenant, blob.hash), blob.parts)
             let_hold(connection, [(number, owner) for number in known.values()])
             return sum(len(blob.content) for blob in new)
 
@@ -63,11 +65,7 @@ class SqlBlobs:
         """Let this memory hold blobs that are there already."""
 
         def work(connection: Connection) -> None:
-            known = locked(connection, scope.tenant, hashes)
-            for digest in hashes:
-                if digest not in known:
-                    raise NotFound(f"there is no blob {digest} to hold: keep its content first")
-            let_hold(connection, [(number, owner) for number in known.values()])
+            _hold(connection, scope.tenant, owner, hashes)
 
         await self._database.write(work)
 
@@ -183,6 +181,14 @@ def _smallest(connection: Connection, tenant: str, blob: Blob) -> tuple[str, byt
     return "difference", script, found.number, found.depth + 1
 
 
+def _hold(connection: Connection, tenant: str, owner: UUID, hashes: Sequence[str]) -> None:
+    known = locked(connection, tenant, hashes)
+    for digest in hashes:
+        if digest not in known:
+            raise NotFound(f"there is no blob {digest} to hold: keep its content first")
+    let_hold(connection, [(number, owner) for number in known.values()])
+
+
 def let_hold(connection: Connection, pairs: Iterable[tuple[int, UUID]]) -> None:
     """Let each of these blobs be held by the memory beside it."""
     rows = [{"blob": number, "owner": owner} for number, owner in pairs]
@@ -233,12 +239,20 @@ def lock(connection: Connection, numbers: Iterable[int]) -> None:
 
 
 def delete_unheld(connection: Connection, numbers: set[int]) -> int:
-    """Delete those of these, which are locked, that nobody holds; return how many that were."""
+    """Delete those of these, which are locked, that nobody holds, and their parts; return how many that were."""
     gone = unheld(connection, numbers)
     make_whole(connection, gone)
+    listed: set[int] = set()
     for part in parts(sorted(gone)):
+        named = connection.execute(select(_BLOBS.tenant, _BLOBS.hash).where(_BLOBS.number.in_(part))).fetchall()
+        owners = [parts_owner(tenant, digest) for tenant, digest in named]
+        listed |= set(connection.execute(_HELD, {"owners": owners}).scalars())
+        connection.execute(delete(blob_holders).where(_HOLDERS.owner.in_(owners)))
         connection.execute(delete(blobs).where(_BLOBS.number.in_(part)))
-    return len(gone)
+    if not listed:
+        return len(gone)
+    lock(connection, listed)
+    return len(gone) + delete_unheld(connection, listed)
 
 
 def unheld(connection: Connection, numbers: set[int]) -> set[int]:

@@ -4,7 +4,7 @@ import zlib
 from collections import Counter
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, LargeBinary, case, func, literal, select, type_coerce
+from sqlalchemy import ColumnElement, Connection, LargeBinary, case, func, literal, or_, select, type_coerce
 
 from scrubjay.backends.sql.schema import blob_holders, blobs, memories, scopes
 from scrubjay.model.memory import ARCHIVED
@@ -89,12 +89,13 @@ def files_by_key(connection: Connection, tenant: str | None, after: int) -> Coun
 
 
 def held_by_agent() -> ColumnElement[Any]:
-    """Whether a memory holds the file whose scope names an agent."""
+    """Whether a memory holds the file whose scope names an agent, or a list of files, which only agents have."""
     holder = blob_holders.c
+    of_agent = _COLUMN.scope_id.in_(select(scopes.c.id).where(scopes.c.agent != ""))
     return (
         select(holder.owner)
-        .where(holder.blob == blobs.c.number, holder.owner == _COLUMN.id)
-        .where(_COLUMN.scope_id == scopes.c.id, scopes.c.agent != "")
+        .outerjoin(memories, holder.owner == _COLUMN.id)
+        .where(holder.blob == blobs.c.number, or_(_COLUMN.id.is_(None), of_agent))
         .correlate(blobs)
         .exists()
     )

@@ -204,3 +204,5 @@ def restore(
     line = Text("restored ", style="green").append(f"snapshot {done.snapshot.number}", style=views.ID)
     line.append(f": {done.written:,} files written, {done.unchanged:,} were there already")
     write_line(line, str(done.snapshot.number), str(done.written), str(done.unchanged))
+    for link in done.left_out:
+        note(f"not made, since it may lead out of the folder: the link {link} -> {link.link}")

@@ -207,6 +207,7 @@ def restored(done: RestoredFiles) -> dict[str, Json]:
         "to": str(done.to),
         "written": done.written,
         "unchanged": done.unchanged,
+        "left_out": [file.data for file in done.left_out],
     }
 
 

@@ -38,6 +38,9 @@ class Made(Options):
     artifact: Annotated[str | None, typer.Option(help="A file or folder that it left behind.")] = None
     zip: Annotated[str | None, typer.Option(help="A zip file that it left behind.")] = None
     tests: Annotated[str | None, typer.Option(help="How its tests went, as JSON or text.")] = None
+    include_glob: Annotated[
+        list[str] | None, typer.Option(help="A pattern of files that it was given, as 'src/**/*.py'. Repeatable.")
+    ] = None
     session_id: Annotated[str | None, typer.Option(help="The session that it was done in.")] = None
     at: Annotated[
         datetime | None, typer.Option(parser=moment_ago, metavar="WHEN", help="When it was done: a date, or 2h ago.")
@@ -49,6 +52,7 @@ class Made(Options):
         given = {
             **{name: getattr(self, name) for name in ("summary", "task_id", "language", "model", "mode", "status")},
             **{name: getattr(self, name) for name in ("session_id", "at")},
+            "include_globs": self.include_glob or None,
             "files": [str(Path(one).absolute()) for one in self.file or ()],
             "artifact": Path(self.artifact).absolute() if self.artifact else None,
             "zip": Path(self.zip).absolute() if self.zip else None,

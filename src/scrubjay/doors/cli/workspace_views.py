@@ -119,7 +119,12 @@ def detail_view(found: CompletionDetail) -> RenderableType:
     """A completion on a terminal: what was asked for, what was made, and how its files stand now."""
     told = found.completion
     about = (("repository", told.repo), ("task", told.task_id), ("language", told.language), ("model", told.model))
-    more = (("mode", told.mode), ("session", told.session_id), ("tests", str(told.tests) if told.tests else None))
+    more = (
+        ("mode", told.mode),
+        ("given", ", ".join(told.include_globs)),
+        ("session", told.session_id),
+        ("tests", str(told.tests) if told.tests else None),
+    )
     artifacts = [
         Text(f"{name}  {visible(one.location)}{'  (gone)' if one.exists is False else ''}", style=views.BACKGROUND)
         for name, one in (("artifact", found.artifact), ("zip", found.zip))

@@ -40,7 +40,7 @@ from scrubjay.model import Stats
 from scrubjay.model.access import ApiKey, Caller, Right, RouteClass, Spent
 from scrubjay.service import Scrubjay
 
-OPEN: Final = frozenset({"/healthz", "/readyz", "/version", "/metrics", "/docs", "/openapi.json"})
+OPEN: Final = frozenset({"/healthz", "/readyz", "/version", "/metrics", "/docs", "/lab", "/openapi.json"})
 """What anybody may ask: it says how the service is doing, and nothing of what it remembers."""
 
 _HARMLESS: Final = frozenset({"/healthz", "/version"})

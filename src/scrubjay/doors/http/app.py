@@ -109,7 +109,7 @@ def _add_pages(app: FastAPI) -> None:
         found = visit_of(request).told(await jay.stats())
         return HTMLResponse(pages.home(found, url=str(request.base_url).rstrip("/")))
 
-    # Anybody may ask for these two, and they stay as they are: each is written once.
+    # Anybody may ask for these: nothing that is remembered is in them. They stay as they are, so each is written once.
     @cache
     def reference() -> str:
         return pages.reference(app.openapi())
@@ -121,6 +121,10 @@ def _add_pages(app: FastAPI) -> None:
     @app.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:
         return HTMLResponse(reference())
+
+    @app.get("/lab", include_in_schema=False)
+    async def lab() -> HTMLResponse:
+        return HTMLResponse(pages.lab())
 
     @app.get("/openapi.json", include_in_schema=False)
     async def openapi() -> Response:

@@ -1,18 +1,18 @@
 """Filing: the files of an agent, taken by content and put back exactly, and what changed between two moments."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar, Unpack, cast
 from uuid import UUID
 
 from scrubjay.errors import Conflict, InvalidInput, NotFound, StoreDamaged
+from scrubjay.memories.agents.file_lists import FileList, Listed, listed
 from scrubjay.memories.agents.moving import first
 from scrubjay.memories.agents.room import Named, Room
 from scrubjay.memories.agents.snapshots_restoring import Placing
-from scrubjay.memories.agents.snapshots_taking import IGNORED, Found, look, read
-from scrubjay.model import Json, Memory, Scope, Trust, new_id
+from scrubjay.memories.agents.snapshots_taking import IGNORED, MOST_FILES, Found, look, read
+from scrubjay.model import Memory, Scope, Trust, new_id
 from scrubjay.model.agent_files import (
     SNAPSHOT_KIND,
     FileChanges,
@@ -22,12 +22,14 @@ from scrubjay.model.agent_files import (
     snapshot_key,
 )
 from scrubjay.model.agents import Cycle, cycle_key
-from scrubjay.model.checks import DATA_LIMIT, check_whole
+from scrubjay.model.checks import check_whole
 from scrubjay.model.scope import OfAgent
 from scrubjay.model.work import PINNED
 from scrubjay.ports import Blob
+from scrubjay.ports.blobs import parts_owner
 from scrubjay.write.holding import files_of, holding, undisturbed
 from scrubjay.write.prepare import Telling, prepare
+from scrubjay.write.redact import redacted
 
 _Sized = TypeVar("_Sized", Found, WorkspaceFile)
 
@@ -41,12 +43,6 @@ _ROOM: Final = 16 * 1024 * 1024
 _SHOWN: Final = 2_000
 """Characters of paths in what a snapshot says."""
 
-_GONE: Final = "gone"
-"""Where the data of a snapshot has the paths that were there before, each with its last version."""
-
-_SPARED: Final = 1_000
-"""Characters of a record's data that are not given to paths that are gone."""
-
 
 class Filing(Room):
     """Files: snapshots of an agent's folder."""
@@ -56,8 +52,8 @@ class Filing(Room):
     ) -> Snapshot:
         """Keep the files below a folder as they are now, byte for byte; what was kept before is not kept twice.
 
-        `ignore` are names or patterns that are left out. Links and other things that are no plain files are refused.
-        Unlike what agents tell, files are not searched for secrets: they are kept as they are.
+        `ignore` are names or patterns that are left out. A symbolic link is kept as a link, and never followed. Unlike
+        what agents tell, files are not searched for secrets: they are kept as they are.
         """
         scope = self._place(agent, elsewhere)
         await self._agent(scope)
@@ -79,8 +75,9 @@ class Filing(Room):
         check_whole("limit", limit, least=1, most=MOST_LISTED)
         await self._agent(scope)
         found: list[Snapshot] = []
+        lists = self._lists(scope)
         async for memory in self._rows(scope, SNAPSHOT_KIND):
-            found.append(Snapshot.of(memory))
+            found.append(await self._snapshot(memory, lists))
             if len(found) == limit:
                 break
         return found
@@ -114,49 +111,59 @@ class Filing(Room):
 
         Nothing is written outside of it: paths that lead out, and links in it, are refused. Every file is checked
         against its hash before the first one is put in place, and each appears whole or not at all; a folder that is
-        not there yet appears with all of them. Files that the snapshot does not have are left alone. Raises NotFound.
+        not there yet appears with all of them. Files that the snapshot does not have are left alone. A link is made
+        again when it points into the folder; `left_out` in the answer are the others. Raises NotFound.
         """
         scope = self._place(agent, elsewhere)
         await self._agent(scope)
-        chosen = await self._chosen(scope, snapshot)
-        if chosen is None:
+        memory = await self._chosen_row(scope, snapshot)
+        if memory is None:
             raise NotFound(f"agent {scope.agent} has no snapshot: take one first")
+        said = await self._lists(scope).read(memory)
+        chosen = Snapshot.of(memory, said.files)
         placing = Placing(to, chosen.files)
         try:
             # Undisturbed: who cleans up must not do so while a thread is still at work.
             await undisturbed(asyncio.to_thread(placing.begin))
-            async for file, content in self._contents(scope, chosen):
+            async for file, content in self._contents(scope, chosen, said.owners):
                 await undisturbed(asyncio.to_thread(placing.stage, file, content))
             written, unchanged = await undisturbed(asyncio.to_thread(placing.place))
         finally:
             await undisturbed(asyncio.to_thread(placing.end))
-        return RestoredFiles(snapshot=chosen, to=placing.target, written=written, unchanged=unchanged)
+        return RestoredFiles(
+            snapshot=chosen, to=placing.target, written=written, unchanged=unchanged, left_out=placing.left_out
+        )
 
-    async def _contents(self, scope: Scope, snapshot: Snapshot) -> AsyncIterator[tuple[WorkspaceFile, bytes]]:
-        """What each file holds, a few at a time."""
-        blobs = self._core.parts.stores.blobs
-        for some in _batches(snapshot.files):
-            kept = await files_of(blobs, scope, [snapshot.id], [file.hash for file in some])
+    async def _contents(
+        self, scope: Scope, snapshot: Snapshot, lists: Sequence[str]
+    ) -> AsyncIterator[tuple[WorkspaceFile, bytes]]:
+        """What each file holds that is no link, a few at a time."""
+        blobs, owners = self._core.parts.stores.blobs, [parts_owner(scope.tenant, one) for one in lists]
+        for some in _batches([file for file in snapshot.files if file.link is None]):
+            kept = await files_of(blobs, scope, owners, [file.hash for file in some])
             for file in some:
                 if file.hash not in kept:
                     raise StoreDamaged(f"{file.path} of snapshot {snapshot.number} is not kept any more")
                 yield file, kept[file.hash]
 
     async def _chosen(self, scope: Scope, number: int | None) -> Snapshot | None:
+        memory = await self._chosen_row(scope, number)
+        return await self._snapshot(memory, self._lists(scope)) if memory is not None else None
+
+    async def _chosen_row(self, scope: Scope, number: int | None) -> Memory | None:
         if number is None:
-            newest = await self._newest_snapshot(scope)
-            return Snapshot.of(newest) if newest is not None else None
+            return await self._newest_snapshot(scope)
         check_whole("snapshot", number, least=1, most=2**53)
         memory = await self._held(scope, snapshot_key(number))
         if memory is None or memory.kind != SNAPSHOT_KIND:
             raise NotFound(f"agent {scope.agent} has no snapshot {number}: `snapshots` lists those it has")
-        return Snapshot.of(memory)
+        return memory
 
     async def _before(self, scope: Scope, later: Snapshot | None) -> Snapshot | None:
         if later is None:
             return None
         async for memory in self._rows(scope, SNAPSHOT_KIND, after=later.id):
-            return Snapshot.of(memory)
+            return await self._snapshot(memory, self._lists(scope))
         return None
 
     async def _newest_snapshot(self, scope: Scope) -> Memory | None:
@@ -166,10 +173,12 @@ class Filing(Room):
 
     async def _keep(self, scope: Scope, found: Sequence[Found], newest: Memory | None) -> Snapshot:
         """Store the contents, and then the record that names them. Raises Conflict when the number is taken."""
-        parts, last = self._core.parts, Snapshot.of(newest) if newest is not None else None
-        gone = _gone(newest)
-        before = {file.path: file for file in last.files} if last is not None else {}
-        files = tuple(_version(one, before.get(one.path), gone.get(one.path, 0)) for one in found)
+        parts, last, said = self._core.parts, None, Listed()
+        if newest is not None:
+            said = await self._lists(scope).read(newest)
+            last = Snapshot.of(newest, said.files)
+        before = {file.path: file for file in said.files}
+        files = tuple(_version(one, before.get(one.path), said.gone.get(one.path, 0)) for one in found)
         cycle = await self._newest(scope)
         made = Snapshot(
             id=new_id(),
@@ -179,53 +188,79 @@ class Filing(Room):
             files=files,
             at=parts.clock(),
         )
+        changes = FileChanges.between(last, made)
+        self._refuse_secrets([*changes.added, *(now for _, now in changes.changed)])
         paths = {file.path for file in files}
-        gone = {path: version for path, version in gone.items() if path not in paths}
-        gone |= {path: file.version for path, file in before.items() if path not in paths}
-        draft = self._draft(scope, made, _fitting(gone, made))
+        gone = {path: version for path, version in said.gone.items() if path not in paths}
+        gone |= {file.path: file.version for file in changes.removed}
+        old = listed(said.files, said.gone) if newest is not None else None
+        new = listed(files, _fitting(gone), old)
+        draft = self._draft(scope, made, new.hash, changes)
         async with holding(parts.stores, scope, [draft.id]):
-            await self._store(scope, draft.id, found, before)
+            await self._store(scope, draft.id, new, found, before)
             [done] = await undisturbed(parts.writer.write([draft], first))
-        return Snapshot.of(done.memory)
+        return Snapshot.of(done.memory, files)
 
     async def _store(
-        self, scope: Scope, owner: UUID, found: Sequence[Found], before: Mapping[str, WorkspaceFile]
+        self, scope: Scope, owner: UUID, new: FileList, found: Sequence[Found], before: Mapping[str, WorkspaceFile]
     ) -> None:
-        """Let the record hold every content: those that are there already, and the others, read once more."""
+        """Let the record hold the list of its files, and with it all that it names. Who is there already stays so."""
         blobs = self._core.parts.stores.blobs
-        by_hash = {one.hash: one for one in found}
-        lacking = by_hash
         for _ in range(TRIES):
-            missing = set(await blobs.missing(scope, list(lacking)))
+            # It holds what is being stored until the list does, and nothing after that.
+            meanwhile = new_id()
             try:
-                await blobs.hold(scope, owner, [one for one in lacking if one not in missing])
+                await self._store_lists(scope, meanwhile, new, found, before)
+                await blobs.hold(scope, owner, [new.hash])
             except NotFound:
-                missing = set(lacking)  # The last one who held it let it go just now.
-            for some in _batches([one for one in lacking.values() if one.hash in missing]):
-                await blobs.keep(scope, owner, await asyncio.to_thread(_contents, some, before))
-            # When this takes long, whoever tidies up takes files that no record holds yet for left behind.
-            held = set((await blobs.held(scope, [owner])).get(owner, ()))
-            lacking = {name: one for name, one in by_hash.items() if name not in held}
-            if not lacking:
-                return
+                # Somebody let go of a part just now; or this took so long that it was taken for left behind.
+                continue
+            finally:
+                await undisturbed(blobs.release(scope, [meanwhile]))
+            return
         raise Conflict("somebody deletes files all the time while the snapshot is taken: take it again after that")
 
-    def _draft(self, scope: Scope, made: Snapshot, gone: dict[str, int]) -> Memory:
-        data: dict[str, Json] = {**made.data, **({_GONE: cast("Json", gone)} if gone else {})}
+    async def _store_lists(
+        self, scope: Scope, owner: UUID, new: FileList, found: Sequence[Found], before: Mapping[str, WorkspaceFile]
+    ) -> None:
+        """Store the lists that are not there, and the contents that these name."""
+        blobs, lists = self._core.parts.stores.blobs, self._lists(scope)
+        lacking: list[FileList] = []
+        some = [new]
+        while some:
+            whole = await lists.whole(some)
+            await blobs.hold(scope, owner, [one.hash for one in whole])
+            there = {one.hash for one in whole}
+            fresh = [one for one in some if one.hash not in there]
+            lacking += fresh
+            some = [inner for one in fresh for inner in one.below]
+        by_hash = {one.hash: one for one in found if one.link is None}
+        named = [name for one in lacking for name in one.files]
+        missing = set(await blobs.missing(scope, named))
+        await blobs.hold(scope, owner, [name for name in named if name not in missing])
+        for batch in _batches([by_hash[name] for name in dict.fromkeys(named) if name in missing]):
+            await blobs.keep(scope, owner, await asyncio.to_thread(_contents, batch, before))
+        await blobs.keep(scope, owner, [one.blob for one in reversed(lacking)])
+
+    def _refuse_secrets(self, files: Sequence[WorkspaceFile]) -> None:
+        """Raise InvalidInput when a name or a link holds what looks like a secret: they are not redacted, but kept."""
+        redactor = self._core.parts.redactor
+        names = [[file.path, file.link] for file in files]
+        if redactor is not None and redacted(redactor, {"data": names})[1]:
+            raise InvalidInput("the path of a file holds what looks like a secret: rename the file, or ignore it")
+
+    def _draft(self, scope: Scope, made: Snapshot, files: str, changes: FileChanges) -> Memory:
         telling: dict[str, Any] = {
             "id": made.id,
             "kind": SNAPSHOT_KIND,
             "key": snapshot_key(made.number),
-            "content": _said(made),
-            "data": data,
+            "content": _said(made, changes),
+            "data": made.data(files),
             "trust": Trust.OBSERVED,
             "source": cycle_key(made.cycle) if made.cycle is not None else None,
             "importance": PINNED,
         }
-        draft = prepare(cast("Telling", telling), scope, now=made.at, redactor=self._core.parts.redactor)
-        if draft.data != data:
-            raise InvalidInput("the path of a file holds what looks like a secret: rename the file, or ignore it")
-        return draft
+        return prepare(cast("Telling", telling), scope, now=made.at, redactor=self._core.parts.redactor)
 
 
 def _contents(files: Sequence[Found], before: Mapping[str, WorkspaceFile]) -> list[Blob]:
@@ -236,7 +271,8 @@ def _contents(files: Sequence[Found], before: Mapping[str, WorkspaceFile]) -> li
 
 def _version(found: Found, before: WorkspaceFile | None, gone: int) -> WorkspaceFile:
     """The file as the snapshot has it: a new version of its path when its content is new there."""
-    version = before.version + (found.hash != before.hash) if before is not None else gone + 1
+    is_new = before is None or (found.hash, found.link) != (before.hash, before.link)
+    version = (before.version if before is not None else gone) + is_new
     return WorkspaceFile(
         path=found.path,
         hash=found.hash,
@@ -244,37 +280,28 @@ def _version(found: Found, before: WorkspaceFile | None, gone: int) -> Workspace
         mime_type=found.mime_type,
         version=version,
         executable=found.executable,
+        link=found.link,
     )
 
 
-def _gone(newest: Memory | None) -> dict[str, int]:
-    kept = newest.data.get(_GONE) if newest is not None else None
-    return (
-        {path: version for path, version in kept.items() if isinstance(version, int)} if isinstance(kept, dict) else {}
-    )
+def _fitting(gone: Mapping[str, int]) -> dict[str, int]:
+    """As many of these as are noted, those first that had most versions: one left out counts anew."""
+    return dict(sorted(gone.items(), key=lambda one: (-one[1], one[0]))[:MOST_FILES])
 
 
-def _fitting(gone: Mapping[str, int], made: Snapshot) -> dict[str, int]:
-    """As many of these as a record has room for, those first that had most versions: one left out counts anew."""
-    room, fitting = DATA_LIMIT - _SPARED - len(json.dumps(made.data)), dict[str, int]()
-    for path, version in sorted(gone.items(), key=lambda one: (-one[1], one[0])):
-        room -= len(json.dumps({path: version}))
-        if room < 0:
-            break
-        fitting[path] = version
-    return fitting
-
-
-def _said(made: Snapshot) -> str:
-    """What the record says, for people and for search by words."""
+def _said(made: Snapshot, changes: FileChanges) -> str:
+    """What the record says, for people and for search by words: what it holds, and which files are new in it."""
     said = f"Snapshot {made.number} of agent {made.agent}: {len(made.files):,} files, {made.bytes:,} bytes"
+    marked = [f"+ {file.path}" for file in changes.added]
+    marked += [f"~ {now.path}" for _, now in changes.changed]
+    marked += [f"- {file.path}" for file in changes.removed]
     listed, room = list[str](), _SHOWN
-    for file in made.files:
-        room -= len(file.path) + 1
+    for line in marked:
+        room -= len(line) + 1
         if room < 0:
             listed.append("…")
             break
-        listed.append(file.path)
+        listed.append(line)
     return "\n".join([said, *listed])
 
 

@@ -86,11 +86,16 @@ class Resuming(Cycling):
         """
         scope, parts = self._place(agent, elsewhere), self._core.parts
         await self._agent(scope)
-        life = Filter(scope=scope, reach="holds", kinds=LIFE_KINDS, history=True)
+        life, lists = Filter(scope=scope, reach="holds", kinds=LIFE_KINDS, history=True), self._lists(scope)
         async for batch in parts.stores.records.scan(life, now=parts.clock(), batch=PAGE):
             for memory in batch:
                 forgotten = memory.superseded_at is not None and memory.superseded_by is None
-                if memory.scope == scope and not forgotten and (happened := _happened(memory)) is not None:
+                if memory.scope != scope or forgotten:
+                    continue
+                if memory.kind == SNAPSHOT_KIND and _is_keyed(memory):
+                    taken = await self._snapshot(memory, lists)
+                    yield Happening(what="snapshot", at=memory.valid_from, cycle=taken.cycle, value=taken)
+                elif (happened := _happened(memory)) is not None:
                     yield happened
 
     async def diff(
@@ -115,7 +120,7 @@ class Resuming(Cycling):
 
 
 def _happened(memory: Memory) -> Happening | None:
-    """What a row tells; None for one that is no part of the life of an agent."""
+    """What a row tells that is no snapshot; None for one that is no part of the life of an agent."""
     at = memory.valid_from
     match memory.kind:
         case "agent" if memory.key == AGENT_KEY:
@@ -130,9 +135,6 @@ def _happened(memory: Memory) -> Happening | None:
         case "result" if is_action_result(memory):
             result = ActionResult.of(memory)
             return Happening(what="acted", at=at, cycle=result.cycle, step=result.step, value=result)
-        case "snapshot" if _is_keyed(memory):
-            snapshot = Snapshot.of(memory)
-            return Happening(what="snapshot", at=at, cycle=snapshot.cycle, value=snapshot)
         case kind if kind in RECORD_KINDS and cycle_of(memory) is not None:
             return Happening(what="recorded", at=at, cycle=cycle_of(memory), value=memory)
     return None

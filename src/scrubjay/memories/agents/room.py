@@ -7,6 +7,7 @@ from uuid import UUID
 
 from scrubjay.core import Core
 from scrubjay.errors import InvalidInput, NotFound
+from scrubjay.memories.agents.file_lists import FileLists
 from scrubjay.model import Filter, Json, Memory, Order, Scope, Where
 from scrubjay.model.agent_answers import ActionStep
 from scrubjay.model.agent_files import SNAPSHOT_KIND, Snapshot
@@ -161,10 +162,16 @@ class Room:
     async def _snapshot_at(self, scope: Scope, cycle: int | None = None) -> Snapshot | None:
         """The newest snapshot, of this cycle or an earlier one; None when there is none."""
         async for memory in self._rows(scope, SNAPSHOT_KIND):
-            snapshot = Snapshot.of(memory)
-            if cycle is None or (snapshot.cycle or 0) <= cycle:
-                return snapshot
+            if cycle is None or cast("int", memory.data.get("cycle") or 0) <= cycle:
+                return await self._snapshot(memory, self._lists(scope))
         return None
+
+    def _lists(self, scope: Scope) -> FileLists:
+        return FileLists(self._core.parts.stores.blobs, scope)
+
+    async def _snapshot(self, memory: Memory, lists: FileLists) -> Snapshot:
+        """The snapshot that a memory holds."""
+        return Snapshot.of(memory, (await lists.read(memory)).files)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self._core!r}>"

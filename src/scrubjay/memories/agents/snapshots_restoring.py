@@ -3,6 +3,8 @@
 Folders are opened one name at a time, without following links, and everything is done relative to what was opened. So
 it makes no difference what somebody else does to the paths meanwhile. Everything is written and read back beside its
 place before the first file is moved there. A folder that is not there yet appears with all of its files, or not at all.
+
+A link is made again when it points into the folder, whatever else lies there. The others are left out.
 """
 
 import os
@@ -43,7 +45,9 @@ class Placing:
 
     def __init__(self, target: str | Path, files: Sequence[WorkspaceFile]) -> None:
         self.target = _folder(target)
-        self._files = files
+        self.left_out = tuple(file for file in files if file.leads_out)
+        """Links that are not made."""
+        self._files = [file for file in files if not file.leads_out]
         self._work = self.target
         """Where it happens: the target, or a folder beside it that takes its name in the end."""
         self._root = -1
@@ -67,6 +71,8 @@ class Placing:
             check_distinct([file.path for file in self._files], folds=self._folds())
             for file in self._files:
                 self._check(file)
+                if file.link is not None:
+                    os.symlink(file.link, _waiting(file), dir_fd=self._staging)
 
     def stage(self, file: WorkspaceFile, content: bytes) -> None:
         """Write a file beside its place, and read it back. Raises StoreDamaged when it is not what was taken."""
@@ -94,7 +100,7 @@ class Placing:
                 with self._inside(folders, make=True) as folder:
                     if _is_there(name, folder, file):
                         continue
-                    _refuse_other_than_file(name, folder, file.path)
+                    _refuse_other_than(name, folder, file)
                     os.replace(_waiting(file), name, src_dir_fd=self._staging, dst_dir_fd=folder)
                     os.fsync(folder)
                     written += 1
@@ -136,7 +142,7 @@ class Placing:
         """See that nothing is in the way of this file. What is not there yet is in nobody's way."""
         *folders, name = file.path.split("/")
         with suppress(FileNotFoundError), self._inside(folders, make=False) as folder:
-            _refuse_other_than_file(name, folder, file.path)
+            _refuse_other_than(name, folder, file)
 
     @contextmanager
     def _inside(self, folders: Sequence[str], *, make: bool) -> Iterator[int]:
@@ -237,6 +243,8 @@ def _hash(name: str, folder: int) -> str:
 
 def _is_there(name: str, folder: int, file: WorkspaceFile) -> bool:
     status = _status(name, folder)
+    if status is not None and file.link is not None:
+        return S_ISLNK(status.st_mode) and os.readlink(name, dir_fd=folder) == file.link
     if status is None or not S_ISREG(status.st_mode) or status.st_size != file.size:
         return False
     return bool(status.st_mode & 0o100) == file.executable and _hash(name, folder) == file.hash
@@ -249,12 +257,13 @@ def _status(name: str, folder: int) -> os.stat_result | None:
         return None
 
 
-def _refuse_other_than_file(name: str, folder: int, path: str) -> None:
+def _refuse_other_than(name: str, folder: int, file: WorkspaceFile) -> None:
+    """A file takes the place of a file, and a link that of a link or a file: nothing else is replaced."""
     status = _status(name, folder)
-    if status is None or S_ISREG(status.st_mode):
+    if status is None or S_ISREG(status.st_mode) or (file.link is not None and S_ISLNK(status.st_mode)):
         return
     what = "a link" if S_ISLNK(status.st_mode) else "a folder" if S_ISDIR(status.st_mode) else "no plain file"
-    raise Conflict(f"{path} is {what} there: remove it, or restore to another folder")
+    raise Conflict(f"{file.path} is {what} there: remove it, or restore to another folder")
 
 
 def _refuse_other_than_folder(name: str, folder: int, path: str) -> None:

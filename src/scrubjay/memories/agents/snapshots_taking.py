@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from pathlib import Path
-from stat import S_IMODE, S_ISDIR, S_ISREG, S_IXUSR
+from stat import S_IMODE, S_ISDIR, S_ISLNK, S_ISREG, S_IXUSR
 from typing import BinaryIO, Final
 
 from scrubjay.errors import Conflict, InvalidInput
 from scrubjay.memories.agents.snapshots_restoring import NO_LINKS, STAGED
-from scrubjay.model.agent_files import check_path
+from scrubjay.model.agent_files import check_link, check_path
 from scrubjay.model.checks import check_several, shown
 from scrubjay.ports.blobs import MOST_BYTES
 
@@ -20,7 +20,9 @@ IGNORED: Final = (".env", ".git", ".venv", "__pycache__", "node_modules")
 """What is left out unless you say otherwise: what tools make again, and where people keep their secrets."""
 
 MOST_FILES: Final = 4_000
-"""Of one snapshot: its list of files is a part of the record."""
+"""Of one snapshot."""
+
+LINK_TYPE: Final = "inode/symlink"
 
 _CHUNK: Final = 1 << 20
 _SNIFFED: Final = 8_192
@@ -40,19 +42,20 @@ class Found:
     hash: str
     size: int
     mime_type: str
-    executable: bool
+    executable: bool = False
+    link: str | None = None
 
 
 def look(folder: str | Path, ignore: Sequence[str] = IGNORED) -> list[Found]:
     """All files below the folder, by their paths. Reads the disk, so it belongs on a thread.
 
-    Links are not followed: one that is not ignored is refused, as is all that is no plain file.
+    Links are not followed: what they say is found. What is neither a plain file nor a link nor a folder is refused.
     """
     root = _folder(folder)
     patterns = _patterns(ignore)
     found: list[Found] = []
     try:
-        for path, place, status in _files(root, patterns):
+        for path, place, status, link in _files(root, patterns):
             if len(found) == MOST_FILES:
                 raise InvalidInput(
                     f"{root} holds more than {MOST_FILES:,} files, the most of one snapshot: name folders to ignore"
@@ -61,7 +64,10 @@ def look(folder: str | Path, ignore: Sequence[str] = IGNORED) -> list[Found]:
                 raise InvalidInput(
                     f"{path} has {status.st_size:,} bytes, and a file of a snapshot {MOST_BYTES:,} at most: ignore it"
                 )
-            found.append(_found(path, place, executable=bool(S_IMODE(status.st_mode) & S_IXUSR)))
+            if link is not None:
+                found.append(_link(path, place, link))
+            else:
+                found.append(_found(path, place, executable=bool(S_IMODE(status.st_mode) & S_IXUSR)))
     except OSError as error:
         raise InvalidInput(
             f"{error.filename or root} cannot be read: {error.strerror}. Allow it, or ignore it"
@@ -103,7 +109,7 @@ def _patterns(ignore: Sequence[str]) -> tuple[str, ...]:
     return patterns
 
 
-def _files(root: Path, patterns: Sequence[str]) -> Iterator[tuple[str, Path, os.stat_result]]:
+def _files(root: Path, patterns: Sequence[str]) -> Iterator[tuple[str, Path, os.stat_result, str | None]]:
     for folder, folders, names, descriptor in os.fwalk(root, onerror=_raise):
         inside = Path(folder).relative_to(root)
         folders[:] = sorted(_kept(inside, folders, patterns))
@@ -111,10 +117,11 @@ def _files(root: Path, patterns: Sequence[str]) -> Iterator[tuple[str, Path, os.
             path, status = (inside / name).as_posix(), os.lstat(name, dir_fd=descriptor)
             if S_ISDIR(status.st_mode):
                 continue
-            if not S_ISREG(status.st_mode):
-                raise InvalidInput(f"{path} is no plain file, and a snapshot holds no links: remove it, or ignore it")
+            is_link = S_ISLNK(status.st_mode)
+            if not is_link and not S_ISREG(status.st_mode):
+                raise InvalidInput(f"{path} is neither a plain file nor a link: remove it, or ignore it")
             check_path(path)
-            yield path, Path(folder, name), status
+            yield path, Path(folder, name), status, os.readlink(name, dir_fd=descriptor) if is_link else None
 
 
 def _kept(inside: Path, names: Iterable[str], patterns: Sequence[str]) -> list[str]:
@@ -145,6 +152,12 @@ def _found(path: str, place: Path, *, executable: bool) -> Found:
         mime_type=_mime_type(path, beginning),
         executable=executable,
     )
+
+
+def _link(path: str, place: Path, link: str) -> Found:
+    check_link(path, link)
+    said = link.encode()
+    return Found(path=path, place=place, hash=sha256(said).hexdigest(), size=len(said), mime_type=LINK_TYPE, link=link)
 
 
 def _opened(place: Path) -> BinaryIO:

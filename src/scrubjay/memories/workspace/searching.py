@@ -10,12 +10,13 @@ from pathlib import Path, PurePosixPath
 from typing import Final, Unpack
 
 from scrubjay.core import Id
-from scrubjay.errors import InvalidInput
+from scrubjay.errors import InvalidInput, Unavailable
 from scrubjay.memories.workspace.detail import detail_of
 from scrubjay.memories.workspace.repository import repository_of
 from scrubjay.memories.workspace.room import Room
 from scrubjay.model import Filter, Hit, Json, Query, Where
 from scrubjay.model.checks import check_name, check_whole, in_utc, shown
+from scrubjay.model.words import terms_of
 from scrubjay.model.workspace import (
     COMPLETION_KIND,
     KEPT_STATUSES,
@@ -25,6 +26,9 @@ from scrubjay.model.workspace import (
     completion_keys,
 )
 from scrubjay.model.workspace_answers import CompletionDetail, WorkspaceHit, WorkspaceHits
+from scrubjay.ports import Calibrated
+from scrubjay.read.confidence import MIDDLE as ABOUT_IT
+from scrubjay.read.forms import words_found
 from scrubjay.read.recall import recall
 
 MOST_HITS: Final = 200
@@ -38,14 +42,19 @@ NAMED_SYMBOL: Final = 0.5
 """How far a name in the question moves a completion that has it, in log-odds of its score: whoever writes
 `app/session.py` means that file, and words alone know only that `app`, `session` and `py` are in it somewhere."""
 
+TELLING_WORDS: Final = 0.5
+"""The BM25 of words above which they are about the job, however little alike it is in meaning: a word that half of all
+memories have, such as the `Files` in every job, counts nearly nothing."""
+
 _NAMES: Final = re.compile(r"[\w$./\\-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class _Named:
-    """What a question names outright: whole paths, file names, identifiers."""
+    """What a question names outright: whole paths, file names, identifiers; and the words to look for."""
 
     texts: frozenset[str]
+    terms: tuple[str, ...]
 
     def path_of(self, completion: Completion) -> str | None:
         """The file of a completion that is named: by its path, by the end of it, or by its name."""
@@ -60,6 +69,13 @@ class _Named:
     def symbol_of(self, completion: Completion) -> str | None:
         """The symbol of a completion that is named."""
         return next((symbol for symbol in completion.symbols if symbol in self.texts), None)
+
+    def is_half_said(self, completion: Completion) -> bool:
+        """Whether the completion has at least half of the words, in what it says of its own."""
+        said = " ".join(
+            [completion.goal, completion.summary or "", *(file.path for file in completion.files), *completion.symbols]
+        )
+        return 2 * len(words_found(self.terms, said)) >= len(self.terms) > 0
 
 
 class Searching(Room):
@@ -81,9 +97,9 @@ class Searching(Room):
     ) -> WorkspaceHits:
         """Find completed jobs that fit, best first, each with the reason; an empty question finds the newest.
 
-        By text, by meaning where that is on, and by the paths and symbols that the question names. `mode` and `model`
-        are those that the job was done with. What was rejected is found only with `status="rejected"`, and is no
-        advice.
+        By text, by meaning where that is on, and by the paths and symbols that the question names. A job that has none
+        of these in common with the question is left out. `mode` and `model` are those that the job was done with. What
+        was rejected is found only with `status="rejected"`, and is no advice.
         """
         self._check_enabled()
         began = time.perf_counter()
@@ -98,14 +114,25 @@ class Searching(Room):
             filter=meant,
             limit=max(LEAST_ASKED, WIDER * limit),
             mode="hybrid" if self._rules.embeddings else "words",
+            explain=True,
         )
         parts = self._core.parts
         found = await recall(asked, stores=parts.stores, serving=parts.serving, now=parts.clock())
-        hits = ranked(list(found), query)[:limit]
+        hits = ranked(list(found), query, least=await self._least_similarity())[:limit]
         parts.uses.count(meant.scope, [hit.id for hit in hits])
         return WorkspaceHits(
             hits=tuple(hits), degraded=found.degraded, milliseconds=(time.perf_counter() - began) * 1_000
         )
+
+    async def _least_similarity(self) -> float:
+        """Where a job is as likely as not about the question; 0 for a model whose numbers nobody has calibrated."""
+        if self._core.parts.serving is None:
+            return 0.0
+        try:
+            serving = await self._core.parts.serving()
+        except Unavailable:
+            return 0.0
+        return ABOUT_IT if serving is not None and isinstance(serving.embedder, Calibrated) else 0.0
 
     async def get(self, id: Id, **where: Unpack[Where]) -> CompletionDetail:
         """Return one completion in full: each file with the text that was kept, and how the working tree stands to it.
@@ -131,15 +158,19 @@ class Searching(Room):
         )
 
 
-def ranked(found: Sequence[Hit], query: str) -> list[WorkspaceHit]:
-    """The hits that hold completions, those first that have what the question names."""
+def ranked(found: Sequence[Hit], query: str, *, least: float = 0.0) -> list[WorkspaceHit]:
+    """The hits that hold completions, those first that have what the question names.
+
+    `least` is the similarity below which something else has to speak for a job: such a name, a word that few have, or
+    half of the words.
+    """
     texts = (text.replace("\\", "/").removeprefix("./").rstrip("./-") for text in _NAMES.findall(query))
-    named = _Named(frozenset(texts))
-    hits = [one for hit in found if (one := _hit(hit, named)) is not None]
+    named = _Named(frozenset(texts), tuple(terms_of(query)))
+    hits = [one for hit in found if (one := _hit(hit, named, least)) is not None]
     return sorted(hits, key=lambda hit: hit.score, reverse=True)
 
 
-def _hit(hit: Hit, named: _Named) -> WorkspaceHit | None:
+def _hit(hit: Hit, named: _Named, least: float) -> WorkspaceHit | None:
     try:
         completion = Completion.of(hit.memory)
     except InvalidInput:
@@ -149,6 +180,12 @@ def _hit(hit: Hit, named: _Named) -> WorkspaceHit | None:
         score, why = _moved(score, NAMED_PATH), f"{why}, has {path}"
     if symbol := named.symbol_of(completion):
         score, why = _moved(score, NAMED_SYMBOL), f"{why}, defines {symbol}"
+    # One that is not compared was found by its words, or waits to be indexed.
+    is_far = hit.similarity is not None and hit.similarity < least
+    is_said = hit.signals.get("words", 0.0) >= TELLING_WORDS
+    # Where few memories are, no word is rare.
+    if is_far and not (path or symbol or is_said or named.is_half_said(completion)):
+        return None
     return WorkspaceHit(
         id=hit.memory.id,
         completion=completion,

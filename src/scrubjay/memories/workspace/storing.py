@@ -1,7 +1,7 @@
 """Storing completions: what was told becomes a draft with its files, and a task that is told again is corrected."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ from scrubjay.errors import InvalidInput
 from scrubjay.memories.workspace.files import Files, Taken, take
 from scrubjay.memories.workspace.repository import Repository, repository_of
 from scrubjay.model import PLACE_NAMES, Memory, Scope, Trust, Where
-from scrubjay.model.checks import Json, in_utc, shown
+from scrubjay.model.checks import Json, check_several, in_utc, shown
 from scrubjay.model.remedies import instead
 from scrubjay.model.workspace import KEPT_STATUSES, STATUSES, Completion, CompletionStatus, WorkspaceRules
 from scrubjay.model.workspace_answers import StoredCompletion
@@ -36,6 +36,7 @@ class CompletionDetails(Where, total=False):
     zip: str | Path | None
     summary: str | None
     tests: Json
+    include_globs: Sequence[str]
     session_id: str | None
     at: datetime | None
 
@@ -103,6 +104,7 @@ def compose(core: Core, goal: str, repo_path: str | Path, details: Mapping[str, 
         status=details.get("status", "succeeded"),
         artifact=_nearby(repository, "artifact", details),
         zip=_nearby(repository, "zip", details),
+        include_globs=_globs(details.get("include_globs")),
         files=taken.files,
         symbols=taken.symbols,
         cuts=taken.cuts,
@@ -110,6 +112,13 @@ def compose(core: Core, goal: str, repo_path: str | Path, details: Mapping[str, 
         **{"language": taken.language, **told},
     )
     return Composed(completion, taken)
+
+
+def _globs(given: Any) -> tuple[str, ...]:  # noqa: ANN401 -- as a caller gives it
+    if given is None:
+        return ()
+    check_several("include_globs", given)
+    return tuple(given)
 
 
 def _nearby(repository: Repository, name: str, details: Mapping[str, Any]) -> str | None:

@@ -6,8 +6,7 @@ from typing import Final
 import pytest
 
 from scrubjay.model import AsOf, Filter, Json, Memory, Reach, Scope
-from scrubjay.model.memory import QUIET_KINDS
-from scrubjay.model.query import MOST_CONDITIONS, MOST_VALUES
+from scrubjay.model.query import MOST_CONDITIONS, MOST_VALUES, UNASKED_KINDS
 from scrubjay.ports import Records
 from scrubjay.testing.values import DAY, HOUR, NOW, a_memory, a_scope, replace_by_key, told
 
@@ -223,11 +222,11 @@ class FilteringSuite:
         assert await answers(store, Filter(scope=a_scope(), kinds=("plan",)), stored) == []
 
     async def test_quiet_kinds_answer_when_they_are_named_or_held(self, store: Records) -> None:
-        stored = await told(store, *(a_memory(kind, kind=kind) for kind in ("note", *sorted(QUIET_KINDS))))
+        stored = await told(store, *(a_memory(kind, kind=kind) for kind in ("note", *sorted(UNASKED_KINDS))))
         assert await answers(store, Filter(scope=a_scope()), stored) == ["note"]
         assert await answers(store, Filter(scope=a_scope(), kinds=("checkpoint",)), stored) == ["checkpoint"]
         held = await answers(store, Filter(scope=a_scope(), reach="holds"), stored)
-        assert set(held) == {"note", *QUIET_KINDS}
+        assert set(held) == {"note", *UNASKED_KINDS}
 
     @pytest.mark.parametrize(
         "prefix", ["pref:", "Pref:", "pref:a", "100%", "100", "_", "a_b", "a", "'", "\\", "é", "🦉", "*"]

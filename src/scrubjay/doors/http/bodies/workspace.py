@@ -58,6 +58,7 @@ class CompletedJob(Place):
             "summary": "The session cookie was dropped by the redirect",
             "files": [{"path": "shop/session.py", "content": "SESSION = 'kept'\n"}],
             "tests": {"passed": 41, "failed": 0},
+            "include_globs": ["shop/**/*.py"],
         }
     )
 
@@ -73,6 +74,7 @@ class CompletedJob(Place):
     zip: str | None = Field(default=None, description="The path of an archive that it left behind.")
     summary: str | None = None
     tests: JsonValue = Field(default=None, description="How its tests went.")
+    include_globs: Words = Field(default=[], description="Patterns of the files that it was given, as `src/**/*.py`.")
     session_id: str | None = Field(default=None, description="The session that it was done in.")
     at: Moment | None = Field(default=None, description="When it was done; now, if left out.")
 

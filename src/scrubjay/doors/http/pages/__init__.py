@@ -50,6 +50,11 @@ def reference(document: Mapping[str, Any]) -> str:
     return _page("reference.html", title="Scrubjay: HTTP reference", operations="\n".join(rows))
 
 
+def lab() -> str:
+    """Where somebody looks through the jobs that were done. It asks the service with the key that is typed there."""
+    return _page("lab.html", title="Scrubjay: lab")
+
+
 def _page(name: str, *, title: str, **values: str) -> str:
     body = Template(_file(name)).substitute(version=__version__, **values)
     return Template(_file("page.html")).substitute(title=title, style=_file("style.css"), body=body)
