@@ -250,6 +250,7 @@ def _fields(one: Indicator) -> dict[str, Json]:
         "other_seen": one.other_seen,
         "q_value": round(one.q_value, 9),
         "strength": round(one.strength, 6),
+        **({"among_errors": True} if one.among_errors else {}),
     }
 
 
