@@ -122,8 +122,3 @@ class Tally:
 def item_of(scope: Scope) -> str:
     """The place as one text, in which a tenant cannot be mistaken for another."""
     return f"{scope.tenant} {scope_text(scope)}"
-
-
-def where_of(scope: Scope) -> Where:
-    """The place as keywords of a verb."""
-    return {name: getattr(scope, name) for name in PLACE_NAMES}  # type: ignore[return-value]  # those of Where

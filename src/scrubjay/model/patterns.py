@@ -168,6 +168,16 @@ class TaskPattern:
         """The share of all similar tasks that succeeded."""
         return self.successes / self.samples
 
+    @property
+    def pattern_id(self) -> str:
+        """The id, as verbs take it."""
+        return self.id
+
+    @property
+    def confidence_score(self) -> float:
+        """The confidence."""
+        return self.confidence
+
     def __repr__(self) -> str:
         return f"<TaskPattern {self.id} {self.pattern_type} {self.name!r} {self.confidence:.2f} version {self.version}>"
 
