@@ -98,7 +98,7 @@ def _content(
 ) -> str:
     """What a search finds it by, and what a reader is told: the tasks it is about, and the evidence."""
     lines = [f"Tasks like “{name}”: {successes} of {samples} succeeded."]
-    lines += context_lines(pattern_type, success_indicators, failure_indicators)
+    lines += context_lines(pattern_type, success_indicators, failure_indicators) or [silence(successes, samples)]
     return "\n".join(lines)
 
 
@@ -112,6 +112,14 @@ def context_lines(
         *(f"{good}: {one.evidence}." for one in success_indicators),
         *(f"{bad}: {one.evidence}." for one in failure_indicators),
     ]
+
+
+def silence(successes: int, samples: int) -> str:
+    """Why a pattern has no indicators."""
+    if successes in (0, samples):
+        ended, missing = ("succeeded", "failures") if successes else ("failed", "successes")
+        return f"No indicators: all {samples} {ended}, and without {missing} there is nothing to compare them with."
+    return f"No indicators: nothing sets the {successes} that succeeded surely apart from the {samples - successes} others."
 
 
 def pattern_of(memory: Memory, now: datetime) -> TaskPattern:
@@ -136,7 +144,9 @@ def _pattern_in(data: Mapping[str, Any], memory: Memory, now: datetime) -> TaskP
         words=tuple(data.get("words", ())),
         success_indicators=successes,
         failure_indicators=failures,
-        recommended_context="\n".join(context_lines(data["pattern_type"], successes, failures)),
+        recommended_context="\n".join(
+            context_lines(data["pattern_type"], successes, failures) or [silence(data["successes"], data["samples"])]
+        ),
         confidence=confidence_now(data, now),
         samples=data["samples"],
         successes=data["successes"],
