@@ -12,7 +12,7 @@ from scrubjay.jobs.attempts import attempted
 from scrubjay.jobs.leasing import TTL, leased
 from scrubjay.jobs.sights import core_since
 from scrubjay.logs import logger
-from scrubjay.model import PLACE_NAMES, Memory, Scope, Where
+from scrubjay.model import Memory, Scope
 from scrubjay.model.sealed import is_sealed
 from scrubjay.model.work import Planned, Policy, Step, StepDone
 from scrubjay.model.working import scope_text

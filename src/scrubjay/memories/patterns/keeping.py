@@ -119,7 +119,8 @@ def silence(successes: int, samples: int) -> str:
     if successes in (0, samples):
         ended, missing = ("succeeded", "failures") if successes else ("failed", "successes")
         return f"No indicators: all {samples} {ended}, and without {missing} there is nothing to compare them with."
-    return f"No indicators: nothing sets the {successes} that succeeded surely apart from the {samples - successes} others."
+    failures = samples - successes
+    return f"No indicators: nothing surely sets the {successes} that succeeded apart from the {failures} that failed."
 
 
 def pattern_of(memory: Memory, now: datetime) -> TaskPattern:

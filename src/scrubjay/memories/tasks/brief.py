@@ -64,7 +64,8 @@ def write_brief(
 ) -> Brief:
     """Write as much as fits, what is worth most first. The whole text never counts more tokens than the budget.
 
-    `rate` is a sentence on how similar tasks ended. `likes` says, by the memory of a similar task, for how many more it stands.
+    `rate` is a sentence on how similar tasks ended. `likes` says, by the memory of a similar task, for how
+    many more it stands.
     """
     more = {memory_id: f"\n({alike})" for memory_id, alike in (likes or {}).items()}
     offered = [

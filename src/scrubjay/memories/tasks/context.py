@@ -21,7 +21,6 @@ from scrubjay.model.tasks import TASK_KIND, Execution, check_names, task_key
 from scrubjay.read.likes import Alike, counted, done_in, gathered
 from scrubjay.write.announce import offered
 
-
 COUNTED: Final = 20
 """Similar tasks that are looked for at least, to say how such tasks ended."""
 

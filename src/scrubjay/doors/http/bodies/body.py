@@ -83,8 +83,8 @@ def _end_early(schema: object) -> None:
 class Body(BaseModel):
     """Something that a request carries: in its body, or in its query.
 
-    In a body, a number is a number and a text is a text: nothing is taken for what it only looks like. A null is the same
-    as a field left out, but where null is a value: `half_life` and `expires_at`.
+    In a body, a number is a number and a text is a text: nothing is taken for what it only looks like. A null is the
+    same as a field left out, but where null is a value: `half_life` and `expires_at`.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
