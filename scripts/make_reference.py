@@ -19,6 +19,7 @@ from scrubjay.doors.mcp.tools import TOOLS
 from scrubjay.errors import ScrubjayError
 from scrubjay.model.work import STEPS
 from scrubjay.settings import Settings, read_settings
+from scrubjay.usual_variables import USUAL
 
 ROOT = Path(__file__).resolve().parent.parent
 GENERATED = "<!-- Written by `make reference` from the code. -->"
@@ -40,6 +41,11 @@ def settings_page() -> str:
             "the current folder; the environment wins over the file. What is given to `scrubjay.open()` by name, in",
             "lower case and without the `SCRUBJAY_`, wins over both. `scrubjay config` shows the values in force.",
             "A variable that looks like one of these, misspelt, is named in the log.",
+            "",
+            "Variables that other programs share are taken where Scrubjay's own is not set:",
+            *(f"`{name}` for `{variable(setting)}`," for setting, name in USUAL.items()),
+            "in this order. A `DATABASE_URL` of another kind of database is left alone, and a key of OpenAI's is given",
+            "to OpenAI only. `scrubjay config` and `scrubjay doctor` say where each value comes from.",
             "",
             "| setting | default | what it is |",
             "|---|---|---|",

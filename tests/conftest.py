@@ -36,6 +36,7 @@ from fetch import ServerError
 from lengths import is_left_out
 from scrubjay.backends.sql import migrate as migrating
 from scrubjay.backends.sql.database import Database
+from scrubjay.usual_variables import USUAL
 from server import new_folder
 from services import Services
 from times import note_times
@@ -57,6 +58,9 @@ FEW = 1_000_000
 MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
 """Bytes that have to be free in memory, so that temporary files may be kept there. A whole run takes a quarter."""
+
+for name in USUAL.values():
+    os.environ.pop(name, None)  # They are of the machine, and no test is about this machine's servers.
 
 PROPERTIES = os.environ.get("SCRUBJAY_TEST_PROPERTIES", "same")
 """How properties are tried: on the `same` examples in every run, or on `other` ones, and on more of them."""

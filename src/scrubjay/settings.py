@@ -1,16 +1,15 @@
-"""The only reader of the environment. Every setting has a default: no configuration at all must work."""
+"""With `usual_variables` the only reader of the environment. Every setting has a default: none at all must work."""
 
-import os
 import re
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, get_args
 
 from platformdirs import user_data_path
 from pydantic import AfterValidator, Field, SecretStr, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
-from pydantic_settings import BaseSettings, DotEnvSettingsSource, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from scrubjay.errors import Misconfigured
 from scrubjay.logs import logger
@@ -21,6 +20,7 @@ from scrubjay.model.remedies import instead, misspelt, wanted
 from scrubjay.model.work import Fading, Policy
 from scrubjay.model.working import Durability, Source
 from scrubjay.model.workspace import WorkspaceRules
+from scrubjay.usual_variables import WithUsualVariables, variables
 
 log = logger("settings")
 
@@ -37,7 +37,7 @@ def _check_folder(value: Path) -> Path:
     return value
 
 
-class Settings(BaseSettings):
+class Settings(WithUsualVariables):
     """Where memories live and how they are found. Each is read from SCRUBJAY_<NAME>, or from a `.env` file."""
 
     # A variable that is set to nothing means the default, as it would in a shell script.
@@ -364,12 +364,7 @@ class Settings(BaseSettings):
     @property
     def limits(self) -> dict[RouteClass, str]:
         """What one key may ask for, by class; and one address whose keys are not valid."""
-        return {
-            "read": self.limit_read,
-            "write": self.limit_write,
-            "heavy": self.limit_heavy,
-            "failed": self.limit_failed,
-        }
+        return {name: getattr(self, f"limit_{name}") for name in get_args(RouteClass)}
 
     @property
     def records_url(self) -> str:
@@ -396,8 +391,7 @@ def read_settings(**given: object) -> Settings:
 
 def _variables() -> Iterator[str]:
     """What is set in the environment and the `.env` file, as names of settings. Others may begin theirs like ours."""
-    written = DotEnvSettingsSource(Settings).env_vars if Path(".env").is_file() else {}
-    return (name[len(_PREFIX) :] for name in map(str.lower, (*os.environ, *written)) if name.startswith(_PREFIX))
+    return (name[len(_PREFIX) :] for name in map(str.lower, variables(Settings)) if name.startswith(_PREFIX))
 
 
 def _fault(error: ErrorDetails) -> str:

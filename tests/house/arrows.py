@@ -16,7 +16,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "logs": (),
     "model": ("errors",),
     "ports": ("errors", "model"),
-    "settings": ("errors", "logs", "model"),
+    "settings": ("errors", "logs", "model", "usual_variables"),
+    "usual_variables": (),
     "write": INNER,
     "read": INNER,
     "parts": (*INNER, "write", "read"),
@@ -30,7 +31,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "backends": INNER,
     "models": INNER,
     "wiring": (*CORE, "settings", "sync", "backends", "models"),
-    "doors": ("errors", "files", "logs", "model", "service", "sync", "client", "settings", "wiring"),
+    "doors": ("errors", "files", "logs", "model", "service", "sync", "client", "settings", "usual_variables", "wiring"),
     "adapters": ("errors", "logs", "model", "memories", "service", "sync"),
     "testing": (*INNER, "write", "read", "core", "memories"),
 }

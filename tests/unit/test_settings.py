@@ -6,6 +6,7 @@ import pytest
 
 from scrubjay.errors import Misconfigured
 from scrubjay.settings import Settings, read_settings
+from scrubjay.usual_variables import USUAL
 
 
 @pytest.fixture(autouse=True)
@@ -13,6 +14,8 @@ def empty_environment(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in Settings.model_fields:
         monkeypatch.delenv(f"SCRUBJAY_{name.upper()}", raising=False)
+    for name in USUAL.values():
+        monkeypatch.delenv(name, raising=False)
 
 
 def test_no_configuration_at_all_works():
@@ -102,3 +105,46 @@ def test_the_key_is_not_shown():
 
 def test_every_setting_has_a_description():
     assert all(field.description for field in Settings.model_fields.values())
+
+
+def test_variables_that_programs_share_are_taken_where_ours_are_empty(monkeypatch, tmp_path):
+    monkeypatch.setenv("DATABASE_URL", "postgres://app:secret@db/app")
+    monkeypatch.setenv("REDIS_URL", "redis://cache:6379/2")
+    monkeypatch.setenv("QDRANT_URL", "https://vectors:6333/")
+    monkeypatch.setenv("EMBEDDING_PROVIDER", "openai")
+    (tmp_path / ".env").write_text("OPENAI_API_KEY=from-the-file\n")
+    settings = read_settings()
+    assert settings.records == "postgresql://app:secret@db/app"
+    assert settings.working.get_secret_value() == "redis://cache:6379/2"
+    assert settings.vectors == "qdrants://vectors:6333"
+    assert settings.embedder == "openai:text-embedding-3-small"
+    assert settings.embedder_key.get_secret_value() == "from-the-file"
+    monkeypatch.setenv("SCRUBJAY_RECORDS", "sqlite:///own.db")
+    (tmp_path / ".env").write_text("SCRUBJAY_VECTORS=embedded\n")
+    assert read_settings(embedder="minilm").model_dump(include={"records", "vectors", "embedder"}) == {
+        "records": "sqlite:///own.db",
+        "vectors": "embedded",
+        "embedder": "minilm",
+    }
+
+
+def test_a_database_of_another_kind_is_not_ours(monkeypatch):
+    monkeypatch.setenv("DATABASE_URL", "mysql://app@db/app")
+    assert read_settings().records == ""
+    monkeypatch.setenv("DATABASE_URL", "postgresql+asyncpg://app@db/app")
+    assert read_settings().records == "postgresql://app@db/app"
+
+
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        ({}, ""),
+        ({"embedder": "openai:text-embedding-3-large"}, "sk-one"),
+        ({"embedder": "openai:mine", "embedder_url": "http://127.0.0.1:1/v1"}, ""),
+        ({"embedder": "ollama:nomic-embed-text"}, ""),
+        ({"embedder": "openai:mine", "embedder_key": "own"}, "own"),
+    ],
+)
+def test_a_key_of_openai_is_for_openai_only(monkeypatch, given, key):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-one")
+    assert read_settings(**given).embedder_key.get_secret_value() == key

@@ -11,7 +11,7 @@ from scrubjay.jobs.archive import archive
 from scrubjay.jobs.attempts import attempted
 from scrubjay.jobs.distill import distill
 from scrubjay.jobs.drain import drain
-from scrubjay.jobs.orders import Orders, Tally, item_of, where_of
+from scrubjay.jobs.orders import Orders, Tally, item_of
 from scrubjay.jobs.prune import prune
 from scrubjay.jobs.retain import decay, expire
 from scrubjay.jobs.sights import as_seen
@@ -116,7 +116,7 @@ async def _learn(orders: Orders) -> StepDone:
 
 async def _learned(orders: Orders, place: Stirred, tally: Tally, sight: Sight) -> None:
     patterns = Patterns(orders.core(place.scope, sight))
-    found = await patterns.learn(**where_of(place.scope))
+    found = await patterns.learn(**place.scope.where)
     await orders.works.upkeep.mark("learn", place.scope, place.last, sight=sight)
     tally.add(places=1, patterns=len(found))
 

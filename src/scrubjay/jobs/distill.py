@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Final
 from uuid import UUID, uuid5
 
-from scrubjay.jobs.orders import Orders, Tally, item_of, where_of
+from scrubjay.jobs.orders import Orders, Tally, item_of
 from scrubjay.jobs.sights import as_seen
 from scrubjay.logs import logger
 from scrubjay.memories.facts import Facts
@@ -114,7 +114,7 @@ async def _keep(
     core, place = orders.core(scope, sight), place_of(scope)
     if found.summary is not None:
         told = _summary(found.summary, found.method, scope, window, since=episodes[0])
-        [kept] = await core.remember_many([told], **where_of(place))
+        [kept] = await core.remember_many([told], **place.where)
         made.append(kept.memory)
         tally.add(summaries=int(kept.outcome != "unchanged"))
     candidates = [one for one in found.facts if one.confidence >= LEAST_CONFIDENCE and new & {*one.sources}]
@@ -123,7 +123,7 @@ async def _keep(
         Scope(tenant=scope.tenant), [UUID(str(fact["id"])) for fact in facts]
     )}  # fmt: skip
     if fresh := [fact for fact in facts if fact["id"] not in known]:
-        stored = await Facts(core).store_many(fresh, **where_of(place))
+        stored = await Facts(core).store_many(fresh, **place.where)
         made += [one.fact.memory for one in stored]
         tally.add(facts=sum(one.outcome in ("stored", "superseded") for one in stored))
     return made

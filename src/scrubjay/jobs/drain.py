@@ -13,7 +13,7 @@ from uuid import UUID
 
 from scrubjay.errors import Conflict, IdTaken, ScrubjayError, StoreUnavailable, Unavailable
 from scrubjay.jobs.leasing import still_leased
-from scrubjay.jobs.orders import Fate, Orders, Tally, item_of, where_of
+from scrubjay.jobs.orders import Fate, Orders, Tally, item_of
 from scrubjay.jobs.sights import as_seen
 from scrubjay.logs import logger
 from scrubjay.memories.working import telling_of
@@ -126,7 +126,7 @@ async def _stored(orders: Orders, scope: Scope, messages: Sequence[Message], tal
     """Store these; return those that could not be, and must stay where they are."""
     core = orders.core(scope, sight)
     try:
-        await core.remember_many([telling_of(message) for message in messages], **where_of(scope))
+        await core.remember_many([telling_of(message) for message in messages], **scope.where)
     except Unavailable:
         raise
     except ScrubjayError:
@@ -192,10 +192,10 @@ async def _due(orders: Orders) -> list[Trouble]:
 async def _store(orders: Orders, scope: Scope, message: Message, sight: Sight) -> None:
     core, telling = orders.core(scope, sight), telling_of(message)
     try:
-        await core.remember_many([telling], **where_of(scope))
+        await core.remember_many([telling], **scope.where)
     except IdTaken:
         # Ids of a caller's own may be those of the messages of one session, and begin anew in the next.
-        await core.remember_many([{**telling, "id": id_in(scope, message)}], **where_of(scope))
+        await core.remember_many([{**telling, "id": id_in(scope, message)}], **scope.where)
 
 
 def _item(scope: Scope, message: Message) -> str:

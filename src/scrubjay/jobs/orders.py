@@ -13,7 +13,7 @@ from scrubjay.jobs.attempts import attempted
 from scrubjay.jobs.leasing import TTL, leased
 from scrubjay.jobs.sights import core_since
 from scrubjay.logs import logger
-from scrubjay.model import PLACE_NAMES, Memory, Scope, Where
+from scrubjay.model import Memory, Scope
 from scrubjay.model.access import Caller
 from scrubjay.model.sealed import is_sealed
 from scrubjay.model.work import Planned, Policy, Step, StepDone
@@ -136,8 +136,3 @@ class Tally:
 def item_of(scope: Scope) -> str:
     """The place as one text, in which a tenant cannot be mistaken for another."""
     return f"{scope.tenant} {scope_text(scope)}"
-
-
-def where_of(scope: Scope) -> Where:
-    """The place as keywords of a verb."""
-    return {name: getattr(scope, name) for name in PLACE_NAMES}  # type: ignore[return-value]  # those of Where

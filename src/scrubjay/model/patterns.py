@@ -63,6 +63,8 @@ class Indicator:
     """The share of false discoveries one accepts by believing this and everything stronger."""
     strength: float
     """The lower 5 % bound of the log odds ratio, drawn to 0 while counts are small. Greater is stronger."""
+    among_errors: bool = False
+    """True where the others are executions that met other errors: errors are recorded for failures only."""
 
     def __post_init__(self) -> None:
         if self.kind not in TRAIT_KINDS:
@@ -95,7 +97,8 @@ class Indicator:
     def evidence(self) -> str:
         """The counts as a sentence."""
         sentence = f"{self.hits} of {self.seen} similar tasks that {self.said} {_ENDINGS[self.ending]}"
-        return f"{sentence}; {self.other_hits} of {self.other_seen} that did not" if self.other_seen else sentence
+        others = "that met other errors" if self.among_errors else "that did not"
+        return f"{sentence}; {self.other_hits} of {self.other_seen} {others}" if self.other_seen else sentence
 
     def __str__(self) -> str:
         return self.evidence
@@ -164,6 +167,16 @@ class TaskPattern:
     def success_rate(self) -> float:
         """The share of all similar tasks that succeeded."""
         return self.successes / self.samples
+
+    @property
+    def pattern_id(self) -> str:
+        """The id, as verbs take it."""
+        return self.id
+
+    @property
+    def confidence_score(self) -> float:
+        """The confidence."""
+        return self.confidence
 
     def __repr__(self) -> str:
         return f"<TaskPattern {self.id} {self.pattern_type} {self.name!r} {self.confidence:.2f} version {self.version}>"

@@ -93,6 +93,12 @@ class Scope:
         both = zip(PLACE_NAMES, self.names(), other.names(), strict=True)
         return Scope(tenant=self.tenant, **{name: mine if mine is not None else theirs for name, mine, theirs in both})
 
+    @property
+    def where(self) -> Where:
+        """The names as the keywords of a verb."""
+        user, project, agent, session, workflow = self.names()
+        return Where(user=user, project=project, agent=agent, session=session, workflow=workflow)
+
     def names(self) -> tuple[str | None, ...]:
         """User, project, agent, session and workflow, in this order."""
         return (self.user, self.project, self.agent, self.session, self.workflow)

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias, get_args, overload
 from uuid import UUID
 
+from scrubjay.model.answers import Remembered
 from scrubjay.model.checks import Json, check_fraction, check_whole
-from scrubjay.model.patterns import PatternMatch, Prediction, Recommendation
+from scrubjay.model.patterns import PatternMatch, Prediction, Recommendation, TaskPattern
 from scrubjay.model.tasks import Execution, MemoryType
 
 SimilarMode: TypeAlias = Literal["hybrid", "semantic", "keyword"]
@@ -78,6 +79,11 @@ class SimilarTask:
         """How often it was used, as reported with receipts."""
         return self.credit.reused_count
 
+    @property
+    def similarity_score(self) -> float | None:
+        """The similarity: calibrated likeness in meaning, 0 to 1; None when meanings were not compared."""
+        return self.similarity
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimilarTasks(Sequence[SimilarTask]):
@@ -108,6 +114,33 @@ class SimilarTasks(Sequence[SimilarTask]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StoredExecution(Remembered):
+    """What became of an execution, and the patterns that were learned at once, if that was asked for."""
+
+    patterns: tuple[TaskPattern, ...] | None = None
+    """The patterns of its place that changed; None when learning was not asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecommendedContext:
+    """What past tasks advise for the task at hand."""
+
+    success_rate: str
+    """How tasks like it ended, with the counts; or that they are too few to say."""
+    similar: int
+    """Similar tasks that were counted …"""
+    succeeded: int
+    """… and those of them that succeeded."""
+    do: tuple[str, ...] = ()
+    """What went with success, each with its evidence."""
+    avoid: tuple[str, ...] = ()
+    """What went with failure, each with its evidence."""
+
+    def __str__(self) -> str:
+        return "\n".join([self.success_rate, *self.do, *self.avoid])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Used:
     """What became of a report that a result was used."""
 
@@ -122,13 +155,18 @@ class Used:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskContext:
-    """What to know before a task is begun, within a budget of tokens. Where evidence is thin it is empty, not vague."""
+    """What to know before a task is begun, within a budget of tokens. Where evidence is thin it is empty, not vague.
+
+    Its fields are read as attributes, or by their names: `context["similar_tasks"]`.
+    """
 
     description: str
     similar_tasks: tuple[SimilarTask, ...] = ()
     matching_patterns: tuple[PatternMatch, ...] = ()
     recommendations: tuple[Recommendation, ...] = ()
     """What to do and what to avoid, each with the counts that say so."""
+    recommended_context: RecommendedContext
+    """How similar tasks ended, and what they advise."""
     prediction: Prediction
     """How likely it is to succeed, or why that cannot be said."""
     text: str
@@ -143,6 +181,11 @@ class TaskContext:
 
     def __post_init__(self) -> None:
         check_whole("tokens", self.tokens, least=0, most=self.budget)
+
+    def __getitem__(self, name: str) -> object:
+        if name not in self.__dataclass_fields__:
+            raise KeyError(f"a task context has no {name!r}: it has {', '.join(self.__dataclass_fields__)}")
+        return getattr(self, name)
 
     def __str__(self) -> str:
         return self.text

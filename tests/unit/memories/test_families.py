@@ -101,3 +101,17 @@ def test_the_same_tasks_give_the_same_families_and_old_ones_stay(texts):
         assert 0 <= precision <= 1
         assert 0 <= recall <= 1
         matches(regex, "any text")
+
+
+def test_no_family_is_found_or_named_by_stop_words():
+    told = [
+        "roll out the release of the shop",
+        "find out about the outage",
+        "clean the old logs out",
+        "the mail is out",
+    ]
+    families, places = joined(told * 5)
+    assert len({place[0] for place in places}) == len(told)
+    for number in range(len(families.members)):
+        assert not {"the", "out", "of", "about", "is"} & {*families.telling(number), *families.name(number).split()}
+        assert not {r"\bthe\b", r"\bout\b"} & {*families.regex(number)[0].split(".*")}

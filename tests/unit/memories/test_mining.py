@@ -164,3 +164,50 @@ def test_only_the_newest_executions_of_a_family_count(monkeypatch):
     assert (one.runs, one.hits) == (other.runs, other.hits) == (50, 25)
     counts = [{int(t): sheet.counts(place) for place, t in enumerate(sheet.traits)} for sheet in (one, other)]
     assert counts[0] == counts[1]
+
+
+def deployments(*, outcome_of, errors_of, many=120):
+    """Executions whose errors are recorded as `errors_of` says, given the outcome."""
+    chance = random.Random(5)
+    runs = []
+    for number in range(many):
+        success = outcome_of(chance)
+        errors = errors_of(chance, success)
+        runs.append(a_run(chance, number, success=success, error_patterns=errors))
+    return history_of(runs)
+
+
+def some_error(chance):
+    return (chance.choice(("timeout while waiting for the lock", "disk is full", "permission was denied")),)
+
+
+def errors_found(history):
+    return {trait for trait, _ in told(history) if trait.kind in ("error", "errors")}
+
+
+@pytest.mark.parametrize("odd_ones", [0.0, 0.03])
+def test_errors_that_are_recorded_for_failures_only_are_no_indicator(odd_ones):
+    def by_outcome(chance, success):
+        has_one = success if chance.random() < odd_ones else not success
+        return some_error(chance) if has_one else ()
+
+    assert not errors_found(deployments(outcome_of=lambda chance: chance.random() < 0.6, errors_of=by_outcome))
+
+
+def test_of_errors_recorded_for_failures_and_some_successes_the_one_that_ends_worse_is_found_among_errors():
+    def has_error(chance, success):
+        # Every failure has an error. A quota that is exceeded nearly always is one, a timeout every other time.
+        if success:
+            return ("timeout while waiting for the lock",) if chance.random() < 0.5 else ()
+        return ("quota exceeded",) if chance.random() < 0.7 else ("timeout while waiting for the lock",)
+
+    history = deployments(outcome_of=lambda chance: chance.random() < 0.6, errors_of=has_error, many=200)
+    assert Trait("errors", ()) not in errors_found(history)
+    found, *_ = [
+        indicator(one, history.traits, "failure")
+        for findings in history.mine().values()
+        for one in findings
+        if history.traits.names[one.trait] == Trait("error", ("quota exceeded",))
+    ]
+    assert found.among_errors
+    assert "that met other errors" in found.evidence

@@ -22,7 +22,7 @@ class Shown:
     name: str
     value: str
     source: str
-    """`default`, `environment`, `.env` or `command line`."""
+    """`default`, `environment`, `.env`, `command line`, or a variable that other programs share: `DATABASE_URL`."""
 
 
 @verb
@@ -56,12 +56,15 @@ def in_force(here: House) -> Iterator[Shown]:
     from pydantic_settings import DotEnvSettingsSource, EnvSettingsSource  # noqa: PLC0415 -- the same
 
     from scrubjay.settings import Settings  # noqa: PLC0415 -- the same
+    from scrubjay.usual_variables import USUAL, UsualVariables  # noqa: PLC0415 -- the same
 
     sources = {
         "command line": here.given,
         "environment": EnvSettingsSource(Settings)(),
         ".env": DotEnvSettingsSource(Settings)(),
     }
+    for name, value in UsualVariables(Settings)().items():
+        sources.setdefault(USUAL[name], {})[name] = value
     for name, field in Settings.model_fields.items():
         source = next((source for source, values in sources.items() if name in values), "default")
         value = sources[source][name] if source != "default" else field.get_default(call_default_factory=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Final, TypeAlias
 import typer
 from rich.text import Text
 
+from scrubjay.doors.cli.configuration import in_force
 from scrubjay.doors.cli.output import progress, write_json, write_table
 from scrubjay.doors.cli.place import House
 from scrubjay.doors.cli.verb import AsJson, verb
@@ -69,6 +70,7 @@ def _row(one: Finding) -> tuple[Text, str, str]:
 def examine(here: House, *, fix: bool, progress: Callable[[int, int], None]) -> Iterator[Finding]:
     """Everything that can be looked at, in the order in which one thing needs the other."""
     from scrubjay import wiring  # noqa: PLC0415 -- loads the database; --help needs none of it
+    from scrubjay.usual_variables import USUAL  # noqa: PLC0415 -- loads pydantic
 
     try:
         settings = here.settings()
@@ -77,6 +79,8 @@ def examine(here: House, *, fix: bool, progress: Callable[[int, int], None]) -> 
         yield Finding(about="settings", said=str(error), remedy="correct it, `scrubjay config` shows where it is set")
         return
     yield from wiring.versions_of(settings)
+    if shared := [f"{one.name} from {one.source}" for one in in_force(here) if one.source in USUAL.values()]:
+        yield Finding(about="settings", said=", ".join(shared))
     if settings.records_url.startswith("sqlite"):
         yield from _files(Path(settings.records_url.partition(":///")[2]))
     looks: list[Look] = [_schema, _store]

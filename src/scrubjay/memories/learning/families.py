@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scrubjay.memories.learning.regexes import matches, word_pattern
 from scrubjay.memories.learning.traits import telling_words
 from scrubjay.memories.learning.wordspace import WIDTH, WordSpace
+from scrubjay.model.words import STOP_WORDS
 
 WIDE: Final = 0.18
 """The least cosine with the middle of a wide family."""
@@ -105,7 +106,7 @@ class Families:
 
     def join(self, description: str, *, success: bool) -> tuple[int, int] | None:
         """Put an execution into its families: the wide and the narrow one. None when it has no words."""
-        words = telling_words(description)
+        words = _content_words(description)
         self.space.learn(words)
         columns, values = self.space.vector(words)
         if not len(columns):
@@ -118,7 +119,7 @@ class Families:
 
     def nearest(self, description: str) -> tuple[int, int] | None:
         """The families that a description would join; None when it would found a wide one. The narrow may be -1."""
-        columns, values = self.space.vector(telling_words(description))
+        columns, values = self.space.vector(_content_words(description))
         if not len(columns):
             return None
         row, near = self._wide.nearest(columns, values)
@@ -191,6 +192,12 @@ class Families:
         return best
 
 
+def _content_words(description: str) -> list[str]:
+    """The words that a family is found and named by: a stop word tells no task from another."""
+    words = telling_words(description)
+    return [word for word in words if word not in STOP_WORDS] or words
+
+
 def _candidates(words: tuple[str, ...]) -> list[tuple[str, ...]]:
     pairs = [(one, other) for one in words[:4] for other in words[:4] if one != other]
     return [*((word,) for word in words), *pairs]
@@ -201,7 +208,7 @@ def _balance(precision: float, recall: float) -> float:
 
 
 def _literal(description: str) -> str:
-    return word_pattern(tuple(telling_words(description)[:6])) or r"\S"
+    return word_pattern(tuple(_content_words(description)[:6])) or r"\S"
 
 
 def _id(words: list[str], parent: int | None) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrubjay.memories.learning.contrast import LEVEL, Counts, design_effect, exact_p, least_p
-from scrubjay.memories.learning.traits import Trait, tier_of, traits_of
+from scrubjay.memories.learning.traits import ANY_ERROR, ERROR_TIER, Trait, tier_of, traits_of
 from scrubjay.model.patterns import PatternType
 from scrubjay.model.tasks import Execution
 
@@ -21,6 +21,10 @@ MOST_RUNS: Final = 5_000
 
 LEAST_SEEN: Final = 3
 """Executions with a trait, and without it, below which it is not looked at."""
+
+BOTH_SIDES: Final = 0.05
+"""The share of the successes that have errors, and of the failures that have none, from which on errors were recorded
+whatever the outcome. With less, errors describe failures, and say nothing about what leads to one."""
 
 OFTEN: Final = 200
 GROWTH: Final = 1.05
@@ -70,6 +74,10 @@ class Sheet:
 
     runs: int
     hits: int
+    error_runs: int
+    """The executions that traits of errors are compared among: all, or only those with an error …"""
+    error_hits: int
+    """… and those of them that ended so."""
     effect: float
     """How many executions are worth one independent execution."""
     traits: NDArray[np.int64]
@@ -81,7 +89,9 @@ class Sheet:
     def counts(self, place: int) -> Counts:
         """The four counts of the trait at this place."""
         hits, seen = int(self.trait_hits[place]), int(self.trait_seen[place])
-        return Counts(hits, seen, self.hits - hits, self.runs - seen)
+        is_error = self.tiers[place] == ERROR_TIER
+        all_hits, runs = (self.error_hits, self.error_runs) if is_error else (self.hits, self.runs)
+        return Counts(hits, seen, all_hits - hits, runs - seen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +108,7 @@ class Ledger:
 
     def __init__(self, traits: Traits) -> None:
         self.traits = traits
+        self._any_error = traits.number(ANY_ERROR)
         self.runs: deque[Run] = deque()
         self._seen: Counter[int] = Counter()
         self._hits: Counter[int] = Counter()
@@ -153,16 +164,52 @@ class Ledger:
             return None
         seen, hit = (self._seen, self._hits) if ending != "optimization" else _counted(labelled)
         effect = design_effect(_groups(labelled))
+        error_runs, error_hits = runs, hits
+        if self.is_one_sided(ending):
+            error_runs, error_hits = self._seen[self._any_error], self._hits[self._any_error]
         traits = np.fromiter(seen.keys(), np.int64, len(seen))
         counts = np.fromiter(seen.values(), np.int64, len(seen))
-        kept = (counts >= LEAST_SEEN) & (runs - counts >= LEAST_SEEN)
-        traits, counts = traits[kept], counts[kept]
-        at_best = {int(one): _at_best(int(one), runs, hits, effect) for one in np.unique(counts)}
-        least = np.array([at_best[int(one)] for one in counts])
+        tiers = np.fromiter((self.traits.tiers[one] for one in traits), np.int8, len(traits))
+        among = np.where(tiers == ERROR_TIER, error_runs, runs)
+        kept = (counts >= LEAST_SEEN) & (among - counts >= LEAST_SEEN)
+        traits, counts, tiers = traits[kept], counts[kept], tiers[kept]
+        least = np.ones(len(traits))
+        for is_error, (whole, wanted) in ((False, (runs, hits)), (True, (error_runs, error_hits))):
+            places = np.flatnonzero((tiers == ERROR_TIER) == is_error)
+            at_best = {int(one): _at_best(int(one), whole, wanted, effect) for one in np.unique(counts[places])}
+            least[places] = [at_best[int(one)] for one in counts[places]]
         able = least <= LEVEL
         trait_hits = np.array([hit[int(one)] for one in traits[able]], np.int64)
-        tiers = np.array([self.traits.tiers[one] for one in traits[able]], np.int8)
-        return Sheet(runs, hits, effect, traits[able], trait_hits, counts[able], least[able], tiers)
+        return Sheet(
+            runs=runs,
+            hits=hits,
+            error_runs=error_runs,
+            error_hits=error_hits,
+            effect=effect,
+            traits=traits[able],
+            trait_hits=trait_hits,
+            trait_seen=counts[able],
+            least=least[able],
+            tiers=tiers[able],
+        )
+
+    def is_one_sided(self, ending: PatternType) -> bool:
+        """Whether errors were recorded by the outcome: hardly a success has one, or hardly a failure has none.
+
+        Then one error can only be compared with other errors: that an execution has one at all says how it ended.
+        """
+        if ending == "optimization":
+            return False
+        successes, with_error = self.successes, self._hits[self._any_error]
+        failures, failed_with = len(self.runs) - successes, self._seen[self._any_error] - with_error
+        return not are_told_of_both(successes, with_error, failures, failures - failed_with)
+
+    def compared(self, ending: PatternType, tier: int) -> list[tuple[Run, bool]]:
+        """The executions that the traits of a tier are compared among, and whether each ended so."""
+        labelled = self.labelled(ending)
+        if tier != ERROR_TIER or not self.is_one_sided(ending):
+            return labelled
+        return [(run, hit) for run, hit in labelled if self._any_error in run.traits]
 
     def p(self, ending: PatternType, sheet: Sheet, places: NDArray[np.intp]) -> NDArray[np.float64]:
         """The p of the traits at these places of a sheet. What was computed before is kept with it."""
@@ -176,6 +223,13 @@ class Ledger:
                 same[counts] = exact_p(counts) if counts.seen and counts.other_seen else 1.0
             values[place] = same[counts]
         return values[places]
+
+
+def are_told_of_both(successes: int, with_error: int, failures: int, without_error: int) -> bool:
+    """Whether errors were recorded whatever the outcome: some successes have one, and some failures have none."""
+    return with_error >= max(LEAST_SEEN, BOTH_SIDES * successes) and without_error >= max(
+        LEAST_SEEN, BOTH_SIDES * failures
+    )
 
 
 def _counted(labelled: Sequence[tuple[Run, bool]]) -> tuple[Counter[int], Counter[int]]:

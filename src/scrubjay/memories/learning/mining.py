@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from scrubjay.memories.learning.contrast import LEVEL, Counts, bar, exact_p, explained_p, q_values, strength
 from scrubjay.memories.learning.ledger import Chosen, Ledger, Run, Sheet, Traits
-from scrubjay.memories.learning.traits import Trait
+from scrubjay.memories.learning.traits import ERROR_TIER, Trait
 from scrubjay.model.patterns import TRAIT_KINDS, Indicator, PatternType
 
 EXPLAINED: Final = 0.01
@@ -35,6 +35,8 @@ class Finding:
     counts: Counts
     p: float
     q: float
+    among_errors: bool = False
+    """Whether it was compared only with executions that met an error, too."""
 
     @property
     def is_for(self) -> bool:
@@ -93,7 +95,13 @@ def _mine_tier(
     start = 0
     for (family, ending, sheet), places, own in zip(sheets, able, p, strict=True):
         found = [
-            Finding(int(sheet.traits[places[row]]), sheet.counts(int(places[row])), float(own[row]), 1.0)
+            Finding(
+                trait=int(sheet.traits[places[row]]),
+                counts=sheet.counts(int(places[row])),
+                p=float(own[row]),
+                q=1.0,
+                among_errors=tier == ERROR_TIER and sheet.error_runs < sheet.runs,
+            )
             for row in np.flatnonzero(q[start : start + len(places)] <= level)
         ]
         start += len(places)
@@ -158,7 +166,7 @@ def _chosen(found: Sequence[Finding], ledger: Ledger, ending: PatternType, tier:
     names = frozenset(one.trait for one in found)
     known = ledger.chosen.get((ending, tier))
     if known is None or known.sheet is not sheet or known.found != names:
-        kept = _telling(found, ledger.labelled(ending), sheet, ledger.traits)
+        kept = _telling(found, ledger.compared(ending, tier), sheet, ledger.traits)
         known = ledger.chosen[ending, tier] = Chosen(sheet, names, tuple(one.trait for one in kept))
     by_trait = {one.trait: one for one in found}
     return [by_trait[trait] for trait in known.traits]
@@ -234,4 +242,5 @@ def indicator(finding: Finding, traits: Traits, ending: PatternType) -> Indicato
         other_seen=counts.other_seen,
         q_value=finding.q,
         strength=strength(counts),
+        among_errors=finding.among_errors,
     )

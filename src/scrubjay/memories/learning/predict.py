@@ -16,6 +16,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from scrubjay.memories.learning.ledger import are_told_of_both
 from scrubjay.memories.learning.traits import Trait, telling_words, traits_of_errors, traits_of_tools
 from scrubjay.memories.learning.wordspace import WIDTH, WordSpace
 from scrubjay.model.patterns import Stage
@@ -92,6 +93,9 @@ class Forecaster:
 
     def __init__(self, past: Sequence[Past]) -> None:
         self._past = list(past)[-MOST_PAST:]
+        self._errors_tell = _errors_tell(self._past)
+        if not self._errors_tell:
+            self._past = [one._replace(errors=()) for one in self._past]
         self._outcomes = np.array([one.success for one in self._past], np.float64)
         self._space = WordSpace()
         self._vectors = np.zeros((len(self._past), WIDTH), np.float32)
@@ -143,7 +147,8 @@ class Forecaster:
         self, description: str, *, tools: Sequence[str] = (), errors: Sequence[str] = (), model: str | None = None
     ) -> Forecast | None:
         """The best forecast that has shown skill: by the trace when there is one, or by the description; or None."""
-        stages: tuple[Stage, ...] = ("during", "before") if tools or errors else ("before",)
+        is_begun = tools or (errors and self._errors_tell)
+        stages: tuple[Stage, ...] = ("during", "before") if is_begun else ("before",)
         for stage in stages:
             skill = self.skill(stage)
             if skill is not None and skill.is_shown:
@@ -168,7 +173,8 @@ class Forecaster:
             return rate, ids
         self._model = self._model or self._fitted(len(self._past))
         offset = np.array([TRUST * (_odds(rate) - _odds(float(self._bases[-1])))])
-        return float(self._model.predict([_trace_traits(tools, errors, model)], offset)[0]), ids
+        row = _trace_traits(tools, errors if self._errors_tell else (), model)
+        return float(self._model.predict([row], offset)[0]), ids
 
     def _by_description(self, likeness: NDArray[np.float32]) -> tuple[float, NDArray[np.intp]]:
         """The success rate of the tasks described most alike, by likeness and drawn to the base rate; and which."""
@@ -245,6 +251,13 @@ def _trace_traits(tools: Sequence[str], errors: Sequence[str], model: str | None
     if model is not None:
         row[Trait("model", (model,))] = 1.0
     return row
+
+
+def _errors_tell(past: Sequence[Past]) -> bool:
+    """Whether errors were recorded whatever the outcome. If not, they say how a run ended, and not how it will end."""
+    ended = Counter((one.success, bool(one.errors)) for one in past)
+    with_error, without = ended[True, True], ended[False, False]
+    return are_told_of_both(with_error + ended[True, False], with_error, without + ended[False, True], without)
 
 
 def _surely_better(gains: NDArray[np.float64], tasks: Sequence[str]) -> bool:

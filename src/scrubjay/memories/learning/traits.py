@@ -31,6 +31,7 @@ WORDS: Final[tuple[TraitKind, ...]] = ("phrase", "word")
 """How it was told afterwards, which knows the outcome."""
 
 TIERS: Final = (ACTIONS, ERRORS, WORDS)
+ERROR_TIER: Final = TIERS.index(ERRORS)
 """A trait is explained only by others of its tier: a summary that says "failed" explains no failure."""
 
 
@@ -39,6 +40,10 @@ class Trait(NamedTuple):
 
     kind: TraitKind
     what: tuple[str, ...]
+
+
+ANY_ERROR: Final = Trait("errors", ())
+"""That any error was met."""
 
 
 def tier_of(trait: Trait) -> int:
@@ -73,7 +78,7 @@ def traits_of_tools(tools: Sequence[str]) -> Iterable[Trait]:
 def traits_of_errors(errors: Sequence[str]) -> Iterable[Trait]:
     """Which errors were met, and whether any was."""
     if errors:
-        yield Trait("errors", ())
+        yield ANY_ERROR
     yield from (Trait("error", (told,)) for told in map(fingerprint, errors) if told)
 
 

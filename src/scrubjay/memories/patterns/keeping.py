@@ -98,7 +98,7 @@ def _content(
 ) -> str:
     """What a search finds it by, and what a reader is told: the tasks it is about, and the evidence."""
     lines = [f"Tasks like “{name}”: {successes} of {samples} succeeded."]
-    lines += context_lines(pattern_type, success_indicators, failure_indicators)
+    lines += context_lines(pattern_type, success_indicators, failure_indicators) or [silence(successes, samples)]
     return "\n".join(lines)
 
 
@@ -112,6 +112,15 @@ def context_lines(
         *(f"{good}: {one.evidence}." for one in success_indicators),
         *(f"{bad}: {one.evidence}." for one in failure_indicators),
     ]
+
+
+def silence(successes: int, samples: int) -> str:
+    """Why a pattern has no indicators."""
+    if successes in (0, samples):
+        ended, missing = ("succeeded", "failures") if successes else ("failed", "successes")
+        return f"No indicators: all {samples} {ended}, and without {missing} there is nothing to compare them with."
+    failures = samples - successes
+    return f"No indicators: nothing surely sets the {successes} that succeeded apart from the {failures} that failed."
 
 
 def pattern_of(memory: Memory, now: datetime) -> TaskPattern:
@@ -136,7 +145,9 @@ def _pattern_in(data: Mapping[str, Any], memory: Memory, now: datetime) -> TaskP
         words=tuple(data.get("words", ())),
         success_indicators=successes,
         failure_indicators=failures,
-        recommended_context="\n".join(context_lines(data["pattern_type"], successes, failures)),
+        recommended_context="\n".join(
+            context_lines(data["pattern_type"], successes, failures) or [silence(data["successes"], data["samples"])]
+        ),
         confidence=confidence_now(data, now),
         samples=data["samples"],
         successes=data["successes"],
@@ -249,6 +260,7 @@ def _fields(one: Indicator) -> dict[str, Json]:
         "other_seen": one.other_seen,
         "q_value": round(one.q_value, 9),
         "strength": round(one.strength, 6),
+        **({"among_errors": True} if one.among_errors else {}),
     }
 
 

@@ -36,7 +36,7 @@ MOST_PATTERNS: Final = 10_000
 LIKE: Final = 0.5
 """The least calibrated similarity at which a pattern concerns a task that its regular expression does not find."""
 
-MOST_OF: Final = 2 / 3
+MOST_OF: Final = 3 / 5
 """The share of a family's telling words that a description has to have to be of the family."""
 
 RUNS_PER_ADJUSTMENT: Final = 10.0

@@ -45,7 +45,8 @@ class Brief:
 class _Entry:
     section: str
     line: str
-    item: Item
+    item: Item | None = None
+    """What is told of; None for a sentence about several."""
     shorter: str = ""
     """What to write where the line does not fit; empty: nothing."""
 
@@ -53,6 +54,7 @@ class _Entry:
 def write_brief(
     *,
     prediction: Prediction,
+    rate: str = "",
     recommendations: Sequence[Recommendation],
     similar: Sequence[SimilarTask],
     patterns: Sequence[PatternMatch],
@@ -62,11 +64,13 @@ def write_brief(
 ) -> Brief:
     """Write as much as fits, what is worth most first. The whole text never counts more tokens than the budget.
 
-    `likes` says, by the memory of a similar task, for how many more it stands.
+    `rate` is a sentence on how similar tasks ended. `likes` says, by the memory of a similar task, for how
+    many more it stands.
     """
     more = {memory_id: f"\n({alike})" for memory_id, alike in (likes or {}).items()}
     offered = [
         *([_Entry(section=CHANCES, line=_chances(prediction), item=prediction)] if prediction.has_basis else []),
+        *([_Entry(section=CHANCES, line=rate)] if rate else []),
         *(_Entry(section=_advice(one), line=one.text, item=one) for one in recommendations),
         *(_past_task(one, more.get(one.memory_id, "")) for one in similar),
         *(_Entry(section=PATTERNS, line=_pattern(one), item=one) for one in patterns),
@@ -90,7 +94,7 @@ def write_brief(
         recommendations=tuple(item for item in items if isinstance(item, Recommendation)),
         similar=tuple(item for item in items if isinstance(item, SimilarTask)),
         patterns=tuple(item for item in items if isinstance(item, PatternMatch)),
-        left_out=len(offered) - len(written),
+        left_out=sum(entry.item is not None for entry in offered) - sum(item is not None for item in items),
     )
 
 

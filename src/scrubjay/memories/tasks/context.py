@@ -1,7 +1,8 @@
 """Task context: what past tasks say about the one at hand."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 from scrubjay.core import Core
@@ -13,12 +14,18 @@ from scrubjay.memories.tasks.brief import write_brief
 from scrubjay.memories.tasks.receipts import MOST_MEMORIES, receipt_for
 from scrubjay.memories.tasks.similar import MOST_TASKS, WIDER, Wanted, search_memories
 from scrubjay.model import Filter, Memory, Scope, Where
-from scrubjay.model.checks import check_content, check_name
+from scrubjay.model.checks import check_content, check_name, check_whole
 from scrubjay.model.patterns import PATTERN_KIND, PatternMatch
-from scrubjay.model.similar import SimilarTask, SimilarTasks, TaskContext
+from scrubjay.model.similar import RecommendedContext, SimilarTask, SimilarTasks, TaskContext
 from scrubjay.model.tasks import TASK_KIND, Execution, check_names, task_key
 from scrubjay.read.likes import Alike, counted, done_in, gathered
 from scrubjay.write.announce import offered
+
+COUNTED: Final = 20
+"""Similar tasks that are looked for at least, to say how such tasks ended."""
+
+LEAST_COUNTED: Final = 5
+"""Similar tasks from which on a rate of success says something."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +33,7 @@ class AtHand:
     """The task at hand, and how far it has come."""
 
     description: str
+    task_id: str | None = None
     task_type: str | None = None
     tools: Sequence[str] = ()
     errors: Sequence[str] = ()
@@ -54,11 +62,14 @@ async def latest(core: Core, task_id: str, scope: Scope) -> Execution:
 
 async def task_context(core: Core, task: AtHand, where: Where, *, top_k: int, budget: int) -> TaskContext:
     """What to know before the task, as much as fits into the budget."""
+    check_whole("top_k", top_k, least=1, most=MOST_TASKS)
     scope, patterns = core.scoped(where), Patterns(core)
-    likes, degraded = await _similar(core, task.description, scope, top_k)
+    similar, groups = await _similar(core, task, scope, top_k)
+    likes, rate = groups[:top_k], success_rate(similar)
     matched = await patterns.find_matching_patterns(task.said, **where)
     brief = write_brief(
         prediction=await patterns.predict(task.said, tools=task.tools, errors=task.errors, model=task.model, **where),
+        rate=rate if len(similar) >= LEAST_COUNTED else "",
         recommendations=advice_of(matched),
         similar=[one for one, _ in likes],
         likes={one.memory_id: alike for one, alike in likes if alike.more},
@@ -83,31 +94,47 @@ async def task_context(core: Core, task: AtHand, where: Where, *, top_k: int, bu
         similar_tasks=brief.similar,
         matching_patterns=brief.patterns,
         recommendations=brief.recommendations,
+        recommended_context=RecommendedContext(
+            success_rate=rate,
+            similar=len(similar),
+            succeeded=sum(one.success for one in similar),
+            do=tuple(one.text for one in brief.recommendations if one.advice == "do"),
+            avoid=tuple(one.text for one in brief.recommendations if one.advice == "avoid"),
+        ),
         prediction=brief.prediction,
         text=brief.text,
         tokens=brief.tokens,
         budget=budget,
         left_out=brief.left_out,
         receipt=receipt_for(ids, core.tenant) if ids else None,
-        degraded=degraded,
+        degraded=similar.degraded,
     )
+
+
+def success_rate(similar: Sequence[SimilarTask]) -> str:
+    """How the similar tasks ended, as a sentence."""
+    many, succeeded = len(similar), sum(one.success for one in similar)
+    if many >= LEAST_COUNTED:
+        return f"{succeeded} of {many} similar tasks succeeded ({succeeded / many:.0%})."
+    return f"{succeeded} of {many} similar tasks succeeded: too few to say." if many else "No similar task is known."
 
 
 async def _similar(
-    core: Core, description: str, scope: Scope, top_k: int
-) -> tuple[list[tuple[SimilarTask, Alike]], tuple[str, ...]]:
-    """The past tasks that are nearest, each for all that were nearly the same and ended alike; and what was away."""
+    core: Core, task: AtHand, scope: Scope, top_k: int
+) -> tuple[SimilarTasks, list[tuple[SimilarTask, Alike]]]:
+    """The past tasks that are nearest; and each of these for all that were nearly the same and ended alike."""
     wanted = Wanted(
-        description=description, top_k=top_k, threshold=None, success_only=False, mode="hybrid", memory_types=()
+        description=task.description,
+        # Some stand for others, so that there is room for more.
+        top_k=min(MOST_TASKS, max(COUNTED, WIDER * top_k)),
+        threshold=None,
+        success_only=False,
+        mode="hybrid",
+        memory_types=(),
+        other_than=task.task_id,
     )
     similar, memories = await search_memories(core, wanted, Filter(scope=scope))
-    groups = _one_for_all(similar, memories)
-    if len(groups) < top_k == len(similar):
-        # Some stand for others, so that there is room for more.
-        wider = replace(wanted, top_k=min(MOST_TASKS, WIDER * top_k))
-        similar, memories = await search_memories(core, wider, Filter(scope=scope))
-        groups = _one_for_all(similar, memories)
-    return groups[:top_k], similar.degraded
+    return similar, _one_for_all(similar, memories)
 
 
 def _one_for_all(similar: SimilarTasks, memories: Mapping[UUID, Memory]) -> list[tuple[SimilarTask, Alike]]:

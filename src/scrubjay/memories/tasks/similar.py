@@ -55,6 +55,8 @@ class Wanted:
     success_only: bool
     mode: SimilarMode
     memory_types: tuple[MemoryType, ...]
+    other_than: str | None = None
+    """The id of the task at hand, which is no past task like itself."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.description, str) or not self.description.strip():
@@ -77,13 +79,14 @@ class Wanted:
     @property
     def is_filtered(self) -> bool:
         """Whether not every execution may answer."""
-        return self.success_only or bool(self.memory_types)
+        return self.success_only or bool(self.memory_types) or self.other_than is not None
 
     def admits(self, memory: Memory) -> bool:
         """Whether this memory may answer: it is an execution, and one of those that are wanted."""
         return (
             (not self.success_only or memory.data.get("success") is True)
             and (not self.memory_types or memory.data.get("memory_type") in self.memory_types)
+            and (self.other_than is None or memory.data.get("task_id") != self.other_than)
             and _holds_execution(memory)
         )
 
@@ -94,6 +97,8 @@ class Wanted:
             data["success"] = True
         if self.memory_types:
             data["memory_type"] = list(self.memory_types)
+        if self.other_than is not None:
+            data["task_id"] = {"ne": self.other_than}
         return replace(filter, data=data)
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, cast
 
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model import PLACE_NAMES, Memory, Scope
-from scrubjay.model.checks import shown
+from scrubjay.model.checks import check_flag, shown
 from scrubjay.model.tasks import TASK_KIND, Execution, RejectedLine
 from scrubjay.ports import Decision, Known, Redactor
 from scrubjay.write.prepare import Telling, prepare
@@ -15,6 +15,15 @@ from scrubjay.write.reconcile import correct
 
 Told: TypeAlias = "Execution | Mapping[str, object]"
 """An execution, or its fields as a dict, which may name a scope of its own beside them."""
+
+
+def learning_of(told: Told) -> tuple[Told, bool]:
+    """What was told without the wish to learn from it at once, and whether that was wished."""
+    if not isinstance(told, Mapping) or "auto_extract_patterns" not in told:
+        return told, False
+    learns = told["auto_extract_patterns"]
+    check_flag("auto_extract_patterns", False if learns is None else learns)
+    return {name: value for name, value in told.items() if name != "auto_extract_patterns"}, bool(learns)
 
 
 def draft_of(told: Told, scope: Scope, *, now: datetime, redactor: Redactor | None) -> Memory:

@@ -12,12 +12,21 @@ from scrubjay.memories.tasks.context import AtHand, latest, task_context
 from scrubjay.memories.tasks.credit import counted, report
 from scrubjay.memories.tasks.receipts import memories_of
 from scrubjay.memories.tasks.similar import Wanted, search
-from scrubjay.memories.tasks.storing import Told, draft_of, read_lines, settled
+from scrubjay.memories.tasks.storing import Told, draft_of, learning_of, read_lines, settled
 from scrubjay.model import Filter, Json, Memory, Remembered, Where
 from scrubjay.model.checks import check_content, check_data, check_name, check_several, check_whole, shown
 from scrubjay.model.context import MOST_BUDGET
 from scrubjay.model.patterns import PATTERN_KIND
-from scrubjay.model.similar import REUSE_OUTCOMES, Credit, ReuseOutcome, SimilarMode, SimilarTasks, TaskContext, Used
+from scrubjay.model.similar import (
+    REUSE_OUTCOMES,
+    Credit,
+    ReuseOutcome,
+    SimilarMode,
+    SimilarTasks,
+    StoredExecution,
+    TaskContext,
+    Used,
+)
 from scrubjay.model.tasks import ImportReport, MemoryType, RejectedLine, error_text
 from scrubjay.write.lines import Lines, batches, numbered
 from scrubjay.write.remember import BATCH
@@ -44,6 +53,7 @@ class ExecutionDetails(Where, total=False):
     parent: str | None
     memory_type: MemoryType | None
     at: datetime | None
+    auto_extract_patterns: bool | None
 
 
 class Tasks:
@@ -60,18 +70,25 @@ class Tasks:
         execution_summary: str,
         success: bool,  # noqa: FBT001 -- the three that every execution has, in this order
         **details: Unpack[ExecutionDetails],
-    ) -> Remembered:
-        """Remember one attempt at a task. Told again it is the same memory; told otherwise, it is corrected."""
+    ) -> StoredExecution:
+        """Remember one attempt at a task. Told again it is the same memory; told otherwise, it is corrected.
+
+        With `auto_extract_patterns`, patterns are learned in its place at once, and the answer has those that changed.
+        """
         fields = {"task_id": task_id, "execution_summary": execution_summary, "success": success, **details}
         return (await self.store_many([fields]))[0]
 
     async def store_many(
         self, executions: Iterable[Told], *, progress: Progress | None = None, **where: Unpack[Where]
-    ) -> list[Remembered]:
-        """Remember many: `Execution` values, or dicts of the same fields. All are checked before any is written."""
+    ) -> list[StoredExecution]:
+        """Remember many: `Execution` values, or dicts of the same fields. All are checked before any is written.
+
+        A dict may say `auto_extract_patterns`, too.
+        """
         scope, parts = self._core.scoped(where), self._core.parts
         check_several("executions", executions)
-        told = list(executions)
+        given = [learning_of(one) for one in executions]
+        told, learns = [one for one, _ in given], [learn for _, learn in given]
         drafts: list[Memory] = []
         for place, one in enumerate(told):
             try:
@@ -85,7 +102,17 @@ class Tasks:
             done += await parts.writer.write(drafts[start : start + BATCH], settled)
             if progress is not None:
                 progress(len(done))
-        return done
+        places = dict.fromkeys(one.memory.scope for one, learn in zip(done, learns, strict=True) if learn)
+        learned = {scope: tuple(await Patterns(self._core).learn(quick=True, **scope.where)) for scope in places}
+        return [
+            StoredExecution(
+                memory=one.memory,
+                outcome=one.outcome,
+                replaced=one.replaced,
+                patterns=learned[one.memory.scope] if learn else None,
+            )
+            for one, learn in zip(done, learns, strict=True)
+        ]
 
     async def import_lines(
         self, lines: Lines, *, progress: Progress | None = None, **where: Unpack[Where]
@@ -202,8 +229,9 @@ class Tasks:
 
     async def get_task_context(
         self,
-        description: str | None = None,
+        task_description: str | None = None,
         *,
+        description: str | None = None,
         task_id: str | None = None,
         top_k: int = 3,
         budget: int = 1_000,
@@ -215,20 +243,31 @@ class Tasks:
     ) -> TaskContext:
         """Say what to know about a task: similar ones, what worked and what failed, and its chances if they are known.
 
-        By its description, or by the id of a task that was tried before. `tools` and `error_patterns` are those of the
-        run so far, if it has begun. The text never counts more tokens than the budget. Raises NotFound.
+        By its description, or by the id of a task that was tried before, which is not among the similar ones then.
+        `description` is another name of `task_description`. `tools` and `error_patterns` are those of the run so far,
+        if it has begun. The text never counts more tokens than the budget. Raises NotFound.
         """
         check_whole("budget", budget, least=1, most=MOST_BUDGET)
         check_name("task_id", task_id)
-        if description is None:
+        if task_description is not None and description is not None:
+            raise InvalidInput("task_description and description are two names for one thing: give one of them")
+        task_description = task_description if task_description is not None else description
+        if task_description is None:
             if task_id is None:
                 raise InvalidInput("a context of what? Give a description, or the task_id of a known task")
             known = await latest(self._core, task_id, self._core.scoped(where))
-            description = known.task_description or known.goal or known.execution_summary
+            task_description = known.task_description or known.goal or known.execution_summary
             task_type = task_type or known.task_type
         check_several("tools", tools)
         check_several("error_patterns", error_patterns)
         check_data({"error_patterns": [*error_patterns]})
         errors = tuple(error_text(one) for one in error_patterns)
-        task = AtHand(description=description, task_type=task_type, tools=tuple(tools), errors=errors, model=model)
+        task = AtHand(
+            description=task_description,
+            task_id=task_id,
+            task_type=task_type,
+            tools=tuple(tools),
+            errors=errors,
+            model=model,
+        )
         return await task_context(self._core, task, where, top_k=top_k, budget=budget)

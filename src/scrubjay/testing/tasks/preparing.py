@@ -76,7 +76,8 @@ class Preparing:
         await a_history(jay)
         known = await jay.tasks.get_task_context(task_id="cart", project="shop")
         assert known.description == "The cart page is slow"
-        assert known.similar_tasks[0].task_id == "cart"
+        assert known.similar_tasks
+        assert all(one.task_id != "cart" for one in known.similar_tasks)
         with pytest.raises(NotFound, match="no execution of the task unknown"):
             await jay.tasks.get_task_context(task_id="unknown", project="shop")
         with pytest.raises(NotFound):

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar, cast
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, Final, Literal, TypeAlias, TypeVar, cast, get_args
 
 from pydantic import (
     AfterValidator,
@@ -81,7 +83,8 @@ def _end_early(schema: object) -> None:
 class Body(BaseModel):
     """Something that a request carries: in its body, or in its query.
 
-    In a body, a number is a number and a text is a text: nothing is taken for what it only looks like.
+    In a body, a number is a number and a text is a text: nothing is taken for what it only looks like. A null is the
+    same as a field left out, but where null is a value: `half_life` and `expires_at`.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -89,9 +92,11 @@ class Body(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _check_names(cls, given: object) -> object:
-        if isinstance(given, dict) and len(given) > MOST_NAMES:
+        if not isinstance(given, dict):
+            return given
+        if len(given) > MOST_NAMES:
             raise InvalidInput(f"an object has {len(given):,} names: there are {len(cls.model_fields)}, see /docs")
-        return given
+        return {name: value for name, value in given.items() if value is not None or name not in _left_out(cls)}
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:  # noqa: ANN401 -- pydantic's own signature
@@ -102,6 +107,16 @@ class Body(BaseModel):
     def keywords(self) -> dict[str, Any]:
         """What was given, as the keywords of the verb; what was left out is the verb's to decide."""
         return {name: _given(getattr(self, name)) for name in type(self).model_fields if name in self.model_fields_set}
+
+
+@cache
+def _left_out(kind: type[Body]) -> frozenset[str]:
+    """The fields of a body for which null means that they are left out: they have a default, and cannot be null."""
+    return frozenset(
+        field.alias or name
+        for name, field in kind.model_fields.items()
+        if not field.is_required() and NoneType not in get_args(field.annotation)
+    )
 
 
 def _given(value: object) -> object:

@@ -56,10 +56,6 @@ class ToldExecution(Execution):
         default=False, description="Learn patterns in its place at once. Left out, they are learned a little later."
     )
 
-    def keywords(self) -> dict[str, Any]:
-        """The execution itself."""
-        return {name: value for name, value in super().keywords().items() if name != "auto_extract_patterns"}
-
 
 ToldExecutions: Any = one_or_many(ToldExecution)
 """One execution, or a list of them."""
@@ -103,9 +99,10 @@ class RunSoFar(Place):
 class TaskContextRequest(RunSoFar):
     """A task at hand, by its description or by the id of one that was tried before."""
 
-    model_config = shaped({"description": "deploy the shop", "top_k": 3, "project": "shop"})
+    model_config = shaped({"task_description": "deploy the shop", "top_k": 3, "project": "shop"})
 
-    description: str | None = None
+    task_description: str | None = None
+    description: str | None = Field(default=None, description="Another name of `task_description`.")
     task_id: str | None = None
     error_patterns: Values = Field(default=[], description="Errors that the run has met so far.")
 

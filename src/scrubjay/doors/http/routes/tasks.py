@@ -3,17 +3,14 @@
 from typing import Annotated, Any
 
 from fastapi import Body, Query, Request, Response
-from pydantic import create_model
 
-from scrubjay.doors.http import answers
 from scrubjay.doors.http.access import Jay, WriteJay, visit_of
 from scrubjay.doors.http.bodies import tasks as bodies
 from scrubjay.doors.http.bodies.body import alike, each
 from scrubjay.doors.http.routes.room import Room
 from scrubjay.doors.http.shown import Shown
-from scrubjay.doors.http.values import answer, plain
-from scrubjay.model import PLACE_NAMES
-from scrubjay.model.patterns import TaskPattern
+from scrubjay.doors.http.values import answer
+from scrubjay.model import similar
 from scrubjay.model.similar import SimilarTask
 
 room = Room("/memory", tag="tasks", memory="tasks")
@@ -21,19 +18,8 @@ room = Room("/memory", tag="tasks", memory="tasks")
 DEGRADED = "Scrubjay-Degraded"
 """Names the parts that could not take part, where the answer is a list and has no room for it."""
 
-StoredExecution: Any = create_model(
-    "StoredExecution",
-    __base__=answers.Remembered,
-    __doc__="What became of an execution, and the patterns that were learned at once, if that was asked for.",
-    patterns=(answer(list[TaskPattern]) | None, None),
-)
-
-FoundTask: Any = create_model(
-    "FoundTask",
-    __base__=answer(SimilarTask),
-    __doc__="A past execution like the task at hand, and the receipt to report what came of using it.",
-    similarity_score=(float | None, None),
-)
+StoredExecution: Any = answer(similar.StoredExecution)
+FoundTasks: Any = list[answer(SimilarTask)]  # type: ignore[misc]  # a type that is known when it runs
 
 
 @room.post(
@@ -60,15 +46,10 @@ async def store(
         visit_of(request).check("read")
     done = await jay.tasks.store_many(each(told))
     response.status_code = 200 if all(one.outcome == "unchanged" for one in done) else 201
-    became = [answers.Remembered.of(one).model_dump(exclude_unset=True) for one in shown.of_each(done, told)]
-    for execution, one in zip(told if isinstance(told, list) else [told], became, strict=True):
-        if execution.auto_extract_patterns:
-            place = {name: getattr(execution, name) for name in PLACE_NAMES}
-            one["patterns"] = await jay.patterns.learn(quick=True, **place)
-    return alike(told, became)
+    return alike(told, shown.of_each(done, told))
 
 
-@room.post("/search", "search_similar", summary="Find similar tasks", answers=list[FoundTask])
+@room.post("/search", "search_similar", summary="Find similar tasks", answers=FoundTasks)
 async def search_similar(jay: Jay, response: Response, asked: bodies.SimilarSearch) -> object:
     """Find past executions like this task, best first, each with a receipt to report what came of using it.
 
@@ -77,7 +58,7 @@ async def search_similar(jay: Jay, response: Response, asked: bodies.SimilarSear
     found = await jay.tasks.search_similar(**asked.keywords())
     if found.degraded:
         response.headers[DEGRADED] = ", ".join(found.degraded)
-    return [{**plain(one), "similarity_score": one.similarity} for one in found]
+    return found.tasks
 
 
 @room.post("/tasks/context", "get_task_context", summary="What to know about a task")
