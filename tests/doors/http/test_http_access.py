@@ -5,8 +5,8 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from keyed import bearing, noticed, served, service
 
+from keyed import bearing, noticed, served, service
 from scrubjay.doors.http import serve
 from scrubjay.doors.http.access import OPEN
 from scrubjay.errors import Misconfigured, Unauthenticated

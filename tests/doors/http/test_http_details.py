@@ -3,8 +3,8 @@
 import shutil
 
 import pytest
-from keyed import bearing, noticed, service
 
+from keyed import bearing, noticed, service
 from scrubjay.access import verbs
 
 

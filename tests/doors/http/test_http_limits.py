@@ -1,8 +1,8 @@
 """A key that asks for too much is told so, and when to come back; other keys and other classes go on."""
 
 import pytest
-from keyed import bearing, service
 
+from keyed import bearing, service
 from scrubjay.doors.http.access import address_of
 
 

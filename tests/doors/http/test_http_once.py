@@ -5,8 +5,8 @@ import sqlite3
 from contextlib import closing
 
 import pytest
-from keyed import bearing, served, service
 
+from keyed import bearing, served, service
 from scrubjay.settings import Settings
 
 ONCE = {"idempotency-key": "8e03978e-40d5-43dd-bc93-6894a57f9324"}

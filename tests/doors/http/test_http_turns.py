@@ -4,8 +4,8 @@ import asyncio
 import json
 
 import pytest
-from keyed import bearing, served, service
 
+from keyed import bearing, served, service
 from scrubjay.doors.http import sizes, turns
 from scrubjay.doors.http.bodies.body import MOST_AT_ONCE
 from scrubjay.errors import TooManyRequests
