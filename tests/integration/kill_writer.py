@@ -23,11 +23,13 @@ def opened(url: str) -> Scrubjay:
 
 
 async def write(url: str, round_number: int) -> None:
-    """Remember, replace, forget and purge for as long as it lasts; say so after each."""
+    """Remember, speak, replace, forget and purge for as long as it lasts; say so after each."""
     async with opened(url) as jay:
         for step in count():
             name = f"r{round_number}x{step}"
             promise("told", await jay.remember(f"plain fact {name}"))
+            [message] = await jay.working.append(f"message {name}", session="s-1")
+            tell(f"said {message.id} {message.content}")
             key = f"key{step % KEYS}"
             promise("valued", await jay.remember(f"value {name} of {key}", key=key))
             first, second, third = await jay.remember_many([f"batch {name} part{part}" for part in range(3)])

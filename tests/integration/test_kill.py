@@ -77,6 +77,8 @@ async def check_promises(url, promises, chance):
             assert len(still) == (1 if of_key else 0)
             told = [rows[known] for known in promises.said["valued"] if rows[known].key == f"key{number}"]
             assert all(one.created_at <= still[0].created_at for one in told)
+        said = [(str(one.id), one.content) for one in await jay.working.recent(10_000, session="s-1")]
+        assert [one for one in said if one[0] in promises.said["said"]] == [*promises.said["said"].items()]
         for content in chance.sample(sorted(kept.values()), min(15, len(kept))):
             assert content in [hit.memory.content for hit in await jay.recall(content, mode="words", touch=False)]
         await jay.reindex()

@@ -54,9 +54,8 @@ def postgres():
 def mended(server):
     """It runs, and is empty."""
     server.mend()
-    with redis_client.Redis.from_url(server.url) as client:
-        client.config_set("maxmemory", 0)
-        client.flushall()
+    give_room(server)
+    empty(server)
     return f"{server.url}/0?timeout=0.5"
 
 
@@ -138,6 +137,11 @@ def fill(redis):
         client.config_set("maxmemory", 1)
 
 
+def give_room(redis):
+    with redis_client.Redis.from_url(redis.url) as client:
+        client.config_set("maxmemory", 0)
+
+
 def empty(redis):
     with redis_client.Redis.from_url(redis.url) as client:
         client.flushall()
@@ -204,6 +208,17 @@ async def test_without_redis_sessions_that_are_kept_there_say_so(in_redis, durab
                 return False
 
         await eventually(back, within=BACK)
+        assert [one.position for one in await jay.working.append("after", **HERE)] == [1]
+
+
+async def test_a_full_redis_that_keeps_sessions_refuses_and_forgets_nothing(in_redis, durable_redis):
+    async with open_async(**in_redis) as jay:
+        await jay.working.append("before", **HERE)
+        fill(durable_redis)
+        with pytest.raises(StoreUnavailable, match="is full"):
+            await jay.working.append("lost", **HERE)
+        assert texts(await jay.working.recent(**HERE)) == ["before"]
+        give_room(durable_redis)
         assert [one.position for one in await jay.working.append("after", **HERE)] == [1]
 
 

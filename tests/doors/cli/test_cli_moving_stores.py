@@ -102,7 +102,7 @@ def test_a_backup_is_a_file_and_no_stream(run, remembered, tmp_path):
 
 def test_backup_and_restore_as_json(run, remembered):
     saved = run("backup", "all.backup", "--json").json
-    assert (saved["version"], saved["tenants"], saved["vectors"]) == (3, {"default": 3, "other": 1}, {})
+    assert (saved["version"], saved["tenants"], saved["vectors"]) == (4, {"default": 3, "other": 1}, {})
     restored = run("restore", "all.backup", "--home", "new", "--json").json
     assert restored["tenants"] == saved["tenants"]
     assert restored["sessions"] == saved["sessions"] == {"default": 1}
