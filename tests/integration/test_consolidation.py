@@ -226,6 +226,43 @@ async def test_what_expired_is_closed_and_says_so(jay, clock):
     assert (await jay.consolidate(steps="expire"))["expire"].done == 1
 
 
+RETAINING = ["expire", "decay", "prune"]
+
+
+async def test_one_wrong_reading_of_the_clock_lets_nothing_go(jay, clock):
+    told = await jay.remember("Until June", importance=0.4, expires_at=NOW + 100 * DAY)
+    policy = Policy(half_life=timedelta(days=90), prune_after=timedelta(days=180), prune_below=0.5)
+    await jay.consolidate(steps=RETAINING, policy=policy)
+    for ahead in (365 * DAY, 2 * 365 * DAY):
+        clock.advance(ahead)
+        for _ in range(2):
+            clock.advance(timedelta(minutes=1))
+            done = await jay.consolidate(steps=RETAINING, policy=policy)
+            assert [done[step].done for step in RETAINING] == [0, 0, 0]
+            noted = await jay.work.parked()
+            assert sorted((one.step, one.item[:11]) for one in noted) == [
+                (step, "clock since") for step in sorted(RETAINING)
+            ]
+            assert f"{ahead.days} days after this was last done" in noted[0].error
+        clock.advance(-ahead)
+        await jay.consolidate(steps=RETAINING, policy=policy)
+        assert await jay.work.parked() == []
+        [kept] = await jay.list()
+        assert (kept.id, kept.importance) == (told.id, 0.4)
+
+
+async def test_a_clock_that_goes_on_from_where_it_leapt_to_is_right(jay, clock):
+    told = await jay.remember("Until June", expires_at=NOW + 100 * DAY)
+    await jay.consolidate(steps="expire")
+    clock.advance(365 * DAY)
+    assert (await jay.consolidate(steps="expire"))["expire"].done == 0
+    assert await jay.list() == [], "it is over all the same"
+    clock.advance(HOUR)
+    assert (await jay.consolidate(steps="expire"))["expire"].done == 1
+    assert (await jay.get(told.id)).closed_because == "expired"
+    assert await jay.work.parked() == []
+
+
 async def test_importance_halves_in_a_half_life_without_use(jay, clock):
     told = await jay.remember("Unused", importance=0.8)
     kept = await jay.remember("Pinned", importance=1.0)

@@ -74,6 +74,8 @@ async def test_who_is_in_several_namespaces_goes_when_each_lets_it_go(jay, clock
     assert (await jay.consolidate(steps="prune", policy=policy))["prune"].done == 1
     assert [(await jay.get(one)).superseded_at is None for one in (both, short)] == [True, False]
     clock.advance(90 * DAY)
+    assert (await jay.consolidate(steps="prune", policy=policy))["prune"].done == 0, "nothing was pruned for so long"
+    clock.advance(timedelta(hours=1))
     planned = (await jay.consolidate(steps="prune", policy=policy, dry_run=True)).planned
     assert [one.id for one in planned] == [both], "once, though two namespaces have it"
     await jay.consolidate(steps="prune", policy=policy)

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
+from scrubjay.jobs.clock_check import judged_at
 from scrubjay.jobs.orders import Orders, Tally
 from scrubjay.jobs.retain import close
 from scrubjay.model import Filter, Memory, Scope
@@ -38,7 +39,7 @@ async def prune(orders: Orders) -> StepDone:
 
 
 async def _by_age(orders: Orders, tally: Tally) -> None:
-    policy, now = orders.policy, orders.parts.clock()
+    policy, now = orders.policy, await judged_at(orders, "prune")
     if policy.prune_after is None:
         return
     before, days = now - policy.prune_after, policy.prune_after.days
@@ -61,7 +62,7 @@ async def _by_age(orders: Orders, tally: Tally) -> None:
 
 
 async def _by_namespace(orders: Orders, tally: Tally) -> None:
-    rules, now = orders.policy.namespaces, orders.parts.clock()
+    rules, now = orders.policy.namespaces, await judged_at(orders, "prune")
     tenants = [orders.within.tenant] if orders.within is not None else await orders.works.upkeep.tenants()
     planned: set[UUID] = set()
     for tenant in tenants:

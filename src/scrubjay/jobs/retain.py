@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Final
 
+from scrubjay.jobs.clock_check import judged_at
 from scrubjay.jobs.leasing import still_leased
 from scrubjay.jobs.orders import Orders, Tally
 from scrubjay.model import Memory, Scope
@@ -25,7 +26,7 @@ _PERIODS: Final = 12
 
 async def expire(orders: Orders) -> StepDone:
     """Close what has expired. It answered no question any more; now no index has to look at it either."""
-    tally, now = Tally("expire"), orders.parts.clock()
+    tally, now = Tally("expire"), await judged_at(orders, "expire")
     if orders.parts.access is not None and not orders.dry_run:
         # They may hold what memories say, and nobody may ever ask for them again.
         await orders.parts.access.answers.sweep(now=now)
@@ -78,7 +79,7 @@ async def decay(orders: Orders) -> StepDone:
     if orders.dry_run:
         tally.plan("the importance of what was not used", f"it halves in {half_life.days} days without use")
         return tally.done("memories")
-    upkeep, now = orders.works.upkeep, orders.parts.clock()
+    upkeep, now = orders.works.upkeep, await judged_at(orders, "decay")
     tenants = [orders.within.tenant] if orders.within is not None else await upkeep.tenants()
     factor = 0.5 ** (period / half_life)
     for tenant in tenants:

@@ -63,6 +63,7 @@ class Upkeep(Protocol):
         Periods follow each other without gaps from the first call on, which changes nothing. None when the last one
         that is over has been dealt with. How far it got is noted with the change itself: repeated, and run twice at
         once, it multiplies each row once for each period. Pinned memories and those that always hold are left alone.
+        Where it got further than now, by a clock that was ahead, it begins anew.
         """
 
     async def aged(self, *, within: Scope | None, before: datetime, limit: int) -> list[Memory]:

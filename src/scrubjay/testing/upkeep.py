@@ -153,6 +153,12 @@ class UpkeepSuite:
         assert await self._decayed(upkeep, NOW + 3 * WEEK) == 2
         assert await self._importance(store) == {"unused": 0.1}
 
+    async def test_decay_goes_on_after_a_clock_that_was_ahead(self, store: Records, upkeep: Upkeep) -> None:
+        await store.load([a_memory("Unused", importance=0.8)])
+        await self._decayed(upkeep, NOW + 10 * WEEK)
+        assert await self._decayed(upkeep, NOW) == 0
+        assert await self._decayed(upkeep, NOW + WEEK) == 1
+
     async def test_what_is_used_or_kept_does_not_decay(self, store: Records, upkeep: Upkeep) -> None:
         used = a_memory("used", importance=0.8)
         pinned = a_memory("pinned", importance=1.0)

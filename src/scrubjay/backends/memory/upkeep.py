@@ -80,7 +80,7 @@ class MemoryUpkeep:
 
     async def decay(self, tenant: str, *, period: timedelta, factor: float, now: datetime, limit: int) -> int | None:  # noqa: ARG002 -- all rows at once
         """Multiply the importance of what was not used for one period."""
-        if tenant not in self._decayed:
+        if tenant not in self._decayed or self._decayed[tenant] > now:
             self._decayed[tenant] = now
             return 0
         since = self._decayed[tenant]

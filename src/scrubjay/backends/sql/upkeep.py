@@ -138,7 +138,7 @@ class SqlUpkeep:
             mine = (_MARK.step == "decay", _MARK.scope_id == number)
             # Whoever else decays the same tenant waits here, and then goes on where this one ended.
             row = connection.execute(select(_MARK.place, _MARK.at).where(*mine).with_for_update()).first()
-            if row is None or row.at is None:
+            if row is None or row.at is None or row.at > now:  # Noted by a clock that was ahead, and begun anew.
                 _marked(connection, "decay", scope, place=0, at=now)
                 return 0
             if row.at + period > now:
