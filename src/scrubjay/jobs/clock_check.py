@@ -16,7 +16,7 @@ LEAP: Final = timedelta(days=8)
 CONFIRMED: Final = timedelta(hours=1)
 """How long a clock that leapt has to go on from there before it is believed."""
 
-_ITEM: Final = "clock"
+_ITEM: Final = "clock since "
 _MOST: Final = 10_000
 
 
@@ -29,26 +29,26 @@ async def judged_at(orders: Orders, step: Step) -> datetime:
     now, works = orders.parts.clock(), orders.works
     run = (await works.log.runs()).get(step)
     last = run.finished_at if run is not None else None
-    noted = [one for one in await works.log.troubles(limit=_MOST) if (one.step, one.item) == (step, _ITEM)]
-    if noted and noted[0].body is not None:
-        last = datetime.fromisoformat(noted[0].body)
-        if now - noted[0].first_at >= CONFIRMED or now - last <= LEAP:
-            await works.log.settled(step, _ITEM)
+    troubles = await works.log.troubles(limit=_MOST) if any(await works.log.counted()) else []
+    for noted in troubles:
+        if noted.step == step and noted.item.startswith(_ITEM):
+            last = datetime.fromisoformat(noted.item.removeprefix(_ITEM))
+            if now - noted.first_at < CONFIRMED and now - last > LEAP:
+                return last
+            await works.log.settled(step, noted.item)
             return now
-        return last
     if last is None or now - last <= LEAP:
         return now
     if not orders.dry_run:
         log.warning("the clock leapt, or nothing was done for long", step=step, since=str(last), now=str(now))
         await works.log.failed(
             step,
-            _ITEM,
+            f"{_ITEM}{last.isoformat()}",
             orders.within or Scope(),
             error=f"it is {now:%Y-%m-%d %H:%M} by the clock, {(now - last).days} days after this was last done: "
             f"what is over is judged by {last:%Y-%m-%d %H:%M} until the clock has gone on for an hour",
             at=now,
             tries=_MOST,
             pause=timedelta(0),
-            body=last.isoformat(),
         )
     return last

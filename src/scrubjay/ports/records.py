@@ -293,6 +293,7 @@ class Records(Protocol):
     ) -> list[Memory]:
         """Stop believing those that the scope holds and that are believed; return them as they now are, as asked.
 
+        Each is closed at this moment, or just after all that was told or closed under its key where that is later.
         Of several who close one at the same time, one gets it. With `seen`, one of them as it was read: raises Conflict
         and closes nothing unless it is among those closed and was kept so until now. With `unless_changed`, some of
         them as they were read: those that are kept otherwise by now (`Memory.is_kept_as`) are left alone.

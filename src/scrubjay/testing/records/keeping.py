@@ -2,13 +2,25 @@
 
 import asyncio
 from dataclasses import replace
+from datetime import datetime
 
 import pytest
 
 from scrubjay.errors import Conflict, InvalidInput
-from scrubjay.model import AsOf, Filter, Scope, new_id
-from scrubjay.ports import SILENT, WORDS_ONLY, Decision, Records
-from scrubjay.testing.values import DAY, HOUR, NOW, a_memory, a_scope, all_rows, replace_by_key, some_memories, told
+from scrubjay.model import AsOf, Filter, Memory, Scope, new_id
+from scrubjay.ports import SILENT, WORDS_ONLY, Decision, Known, Records
+from scrubjay.testing.values import (
+    DAY,
+    HOUR,
+    NOW,
+    a_memory,
+    a_scope,
+    all_rows,
+    keep_all,
+    replace_by_key,
+    some_memories,
+    told,
+)
 
 HERE = Filter(scope=a_scope())
 
@@ -33,6 +45,26 @@ class KeepingSuite:
         [closed] = await store.close(a_scope(), [stored.id], at=NOW, because="first")
         assert await store.close(a_scope(), [stored.id], at=NOW + DAY, because="second") == []
         assert await store.get(a_scope(), [stored.id]) == [closed]
+
+    async def test_what_is_closed_is_closed_after_all_of_its_key_and_the_next_one_hears_of_it(
+        self, store: Records
+    ) -> None:
+        past = a_memory("Tea", key="shop", valid_from=NOW - 2 * DAY, valid_to=NOW - DAY)
+        ahead = a_memory("Coffee", key="shop", created_at=NOW + HOUR)
+        await told(store, past, ahead, a_memory("No key"))
+        [closed] = await store.close(a_scope(), [past.id], at=NOW, because="asked to")
+        assert closed.superseded_at is not None
+        assert closed.superseded_at > ahead.created_at
+        heard: list[datetime | None] = []
+
+        def decide(draft: Memory, known: Known) -> Decision:
+            heard.append(known.closed_at)
+            return keep_all(draft, known)
+
+        for told_at in (NOW, NOW + DAY):
+            draft = a_memory("Milk", key="shop", created_at=told_at, valid_from=told_at - HOUR, valid_to=told_at)
+            await store.write([draft], decide)
+        assert (heard[0], heard[-1]) == (closed.superseded_at, None)
 
     async def test_of_several_who_close_one_at_once_one_gets_it(self, store: Records) -> None:
         stored = await told(store, *some_memories(5))
