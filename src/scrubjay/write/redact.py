@@ -56,7 +56,7 @@ _BY_PREFIX: Final = {
 """The rules of tokens with a prefix, by the first three letters of it."""
 
 _LONG: Final = re.compile(rf"[!-~]{{{TOKEN},}}")
-_FIRST: Final = re.compile(rf"(?<![A-Za-z0-9])[A-Za-z0-9]\S\S(?=\S{{{TOKEN - 3}}})")
+_FIRST: Final = re.compile(rf"(?<![A-Za-z0-9])(?=([A-Za-z0-9]\S\S)\S{{{TOKEN - 3}}})")
 """The first three letters of what is as long as a token."""
 
 _SIGNS: Final = bytes(ord("x") if chr(code) in TOKEN_SIGNS else ord(" ") for code in range(256))
