@@ -128,9 +128,8 @@ _QUOTED: Final = re.compile(
     rf"""(?i:[rbuf]{{0,2}})(?P<quote>\\*+["'`])(?P<value>(?:(?!(?P=quote))[^\n]){{1,{_SIZE}}})"""
 )
 _CJK: Final = "\u2e80-\u9fff\uac00-\ud7ff\uf900-\ufaff"
-_RUN: Final = re.compile(
-    rf"""(?:[^\s"'`<>(){{}}\[\],;\\“”‘’«»„&|{_CJK}]|&(?![A-Za-z_][\w.-]{{0,40}}=)|\|(?=[^\s|]))*+"""
-)
+_NO_END: Final = rf"""[^\s"'`<>(){{}}\[\],;\\“”‘’«»„&|{_CJK}]*+"""
+_RUN: Final = re.compile(rf"{_NO_END}(?:(?:&(?![A-Za-z_][\w.-]{{0,40}}=)|\|(?=[^\s|])){_NO_END})*+")
 _END_OF_LINE: Final = re.compile(r"[*_~.]{0,3}[ \t]*(?:[\r\n]|\Z)")
 
 _TRIES: Final = 16
@@ -244,7 +243,8 @@ def _told(name: Name, judge: Callable[[str], bool]) -> Finder:
 
 _CELLS: Final = re.compile(r"[|\t,;]")
 _ALL_NAMES: Final = "|".join(name.pattern for name in PASSWORDS)
-_HEADING: Final = re.compile(rf"(?:\A|(?<=[|\t,;\n]))[ \t*\"]*(?:[\w-]+[ _-])?(?:{_ALL_NAMES})[ \t*\"]*(?=[|\t,;\r\n])")
+_NAME_CELL: Final = rf"[ \t*\"]*(?:[\w-]+[ _-])?(?:{_ALL_NAMES})[ \t*\"]*"
+_HEADING: Final = re.compile(rf"(?:(?<=[|\t,;]){_NAME_CELL}(?=[|\t,;\r\n])|(?:\A|(?<=\n)){_NAME_CELL}(?=[|\t,;]))")
 
 
 def passwords_in_columns(text: str) -> Iterator[Span]:

@@ -87,9 +87,9 @@ def is_bare_password(value: str) -> bool:
     """Judge a value without quotes, which may as well be code or prose."""
     if len(value) < 6 or value.isalpha() or is_spoken_of(value) or _STANDARD.match(value):
         return False
-    if not re.match(r"[\w!@#^+=~$%&*?-]", value):
+    if not (value[0].isalnum() or value[0] in "_!@#^+=~$%&*?-"):
         return False
-    if re.fullmatch(r"\w+", value):
+    if value.replace("_", "").isalnum():
         return any(letter.isdigit() for letter in value) and not _TELLING_WORD.search(value)
     classes = _classes(value)
     return ("symbol" in classes and len(classes) >= 2) or (len(classes) >= 3 and looks_random(value))
