@@ -243,7 +243,7 @@ def _told(name: Name, judge: Callable[[str], bool]) -> Finder:
 
 _CELLS: Final = re.compile(r"[|\t,;]")
 _ALL_NAMES: Final = "|".join(name.pattern for name in PASSWORDS)
-_NAME_CELL: Final = rf"[ \t*\"]*(?:[\w-]+[ _-])?(?:{_ALL_NAMES})[ \t*\"]*"
+_NAME_CELL: Final = rf"[ *\"]{{0,8}}(?:[\w-]{{1,24}}[ _-])?(?:{_ALL_NAMES})[ *\"]{{0,40}}"
 _HEADING: Final = re.compile(rf"(?:(?<=[|\t,;]){_NAME_CELL}(?=[|\t,;\r\n])|(?:\A|(?<=\n)){_NAME_CELL}(?=[|\t,;]))")
 
 

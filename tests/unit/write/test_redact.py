@@ -220,6 +220,7 @@ HOSTILE = [
     "| password |\n",
     "| password |\n|---|\n",
     "password,",
+    "\t",
     "password,password\n",
     "password\n",
     "password (",
