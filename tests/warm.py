@@ -29,7 +29,6 @@ from typing import NoReturn
 
 IMPORTED = (
     "alembic.command",
-    "detect_secrets.settings",
     "numpy.ma",
     "numpy.random",
     "psycopg_pool",

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, requires
 from packaging.requirements import Requirement
 
 HEAVY = set(
-    """alembic detect_secrets fastapi httpx numpy onnxruntime psycopg pydantic pydantic_settings qdrant_client redis
+    """alembic fastapi httpx numpy onnxruntime psycopg pydantic pydantic_settings qdrant_client redis
     rich simsimd sqlalchemy structlog tokenizers typer wordllama""".split()  # noqa: SIM905 -- 18 strings read worse
 )
 UNUSED = set(

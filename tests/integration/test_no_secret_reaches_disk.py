@@ -1,10 +1,12 @@
-"""No text that any verb of any memory takes brings a secret to disk: not to the records, their words, or Redis.
+"""No text that any verb of any memory takes brings a secret to disk: not to the records, their words, or Redis; nor
+to an event or a line of the log.
 
 Each verb that can write is called once for every parameter that it has, with a key of a well-known form planted there,
 and a different one each time. Then everything that was stored is read, byte by byte.
 """
 
 import json
+import logging
 import random
 import string
 from types import MappingProxyType
@@ -59,14 +61,15 @@ NO_TEXT = {
 class Planting:
     """Makes keys, and remembers where each was planted."""
 
-    def __init__(self):
+    def __init__(self, hidden=""):
         self.planted = {}
+        self._hidden = hidden
         self._letters = random.Random(0)
 
     def key(self, where):
         body = "".join(self._letters.choices(string.ascii_lowercase + string.digits, k=36))
         self.planted[body[12:]] = where
-        return f"ghp_{body}"
+        return f"ghp_{body[:6]}{self._hidden}{body[6:]}"
 
     def found_in(self, stored):
         """The places whose keys are in these bytes; an index may fold letters, and leave out how a word begins."""
@@ -247,11 +250,20 @@ def places(request, tmp_path):
     )
 
 
-async def test_no_verb_lets_a_secret_through(places, tmp_path):
+def listening_to(jay):
+    """What events say, as they come."""
+    said = []
+    jay.subscribe("*", lambda event: said.append(repr(event)))
+    return said
+
+
+async def test_no_verb_lets_a_secret_through(places, tmp_path, caplog):
+    caplog.set_level(logging.DEBUG)
     options, stored = places
     planting = Planting()
     settings = read_settings(home=tmp_path, background=False, **options)
     async with wire(settings, embedder=ToyEmbedder()) as jay:
+        said = listening_to(jay)
         await plant(jay, planting)
         assert len(planting.planted) > 100
         assert planting.found_in(stored()) == []
@@ -259,6 +271,43 @@ async def test_no_verb_lets_a_secret_through(places, tmp_path):
         await jay.consolidate()
         assert planting.found_in(stored()) == []
     assert planting.found_in(stored()) == []
+    assert said
+    assert planting.found_in(f"{said} {caplog.text}".encode()) == []
+
+
+async def test_no_verb_lets_a_secret_through_in_which_an_invisible_character_stands(tmp_path):
+    planting = Planting(hidden="\u200b")
+    settings = read_settings(home=tmp_path, background=False)
+    async with wire(settings, embedder=ToyEmbedder()) as jay:
+        said = listening_to(jay)
+        await plant(jay, planting)
+    assert planting.found_in(stored_in_files(tmp_path) + repr(said).encode()) == []
+
+
+async def test_no_job_and_none_of_its_files_lets_a_secret_through(tmp_path):
+    planting = Planting()
+    settings = read_settings(home=tmp_path / "home", background=False)
+    said = lambda where: f"Use {planting.key(where)} here"  # noqa: E731 -- the same words, another key
+    environment = json.dumps([{"name": "DB_PASSWORD", "value": "Kx7Qm92vTz4L"}])
+    async with wire(settings, embedder=ToyEmbedder()) as jay:
+        heard = listening_to(jay)
+        await jay.workspace.store_completion(
+            goal=said("goal"),
+            repo_path=tmp_path / "repo",
+            task_id=planting.key("task_id"),
+            summary=said("summary"),
+            files={
+                "a/env.json": environment,
+                f"b/{planting.key('path')}.txt": "a file whose name holds a key",
+                "c/notes.md": said("content"),
+                "d/deep.json": json.dumps({"content": json.dumps({"note": said("deep")})}),
+            },
+            tests=[said("tests")],
+        )
+        written = "".join([line async for line in jay.export()])
+    stored = stored_in_files(tmp_path / "home") + f"{written} {heard}".encode()
+    assert planting.found_in(stored) == []
+    assert b"Kx7Qm92vTz4L" not in stored
 
 
 async def test_what_is_planted_would_be_found(tmp_path):

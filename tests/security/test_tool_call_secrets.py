@@ -33,6 +33,12 @@ CALLS = {
     "a command with a user": called({"command": f"curl -u admin:{PASSWORD} https://shop.example"}),
     "a command with a header": called({"command": f"curl -H 'Authorization: Bearer {PASSWORD}' https://shop.example"}),
     "an exported variable": called({"command": f"export API_KEY={PASSWORD}"}),
+    "the words of a command": {"name": "run", "arguments": {"words": ["mysql", "-u", "root", f"-p{PASSWORD}"]}},
+    "the words of a command in a string": called({"words": ["deploy", "--password", PASSWORD]}),
+    "a server and its arguments": called({"command": "docker", "args": ["login", "-p", PASSWORD]}),
+    "a header with a cookie": called({"headers": {"Cookie": f"lang=en; session={PASSWORD}"}}),
+    "a table": called({"content": f"| user | password |\n|---|---|\n| app | {PASSWORD} |\n"}),
+    "another language": called({"Passwort": PASSWORD, "content": f"mein Passwort ist {PASSWORD}"}),
     "a URL": called({"command": f"psql postgresql://app:{PASSWORD}@db/shop"}),
     "a key file": called({"path": "server.pem", "content": PEM}),
     "an account file": called({"content": json.dumps({"type": "service_account", "private_key": PEM})}),
@@ -47,13 +53,11 @@ def settings(tmp_path):
 @pytest.mark.parametrize("shape", CALLS)
 async def test_it_reaches_no_memory_no_session_and_no_file(settings, tmp_path, shape):
     call, said = CALLS[shape], f"I will call it with {json.dumps(CALLS[shape])}"
-    in_list = shape == "an environment as a list"  # the name and the value stand apart: no rule reads that in prose
     async with wire(settings, embedder=ToyEmbedder()) as jay:
         await jay.episodes.store_episode(role="assistant", tool_calls=[call], session="told")
         asked = {"role": "user", "content": "Please write the file that the shop needs"}
         await jay.working.append([asked, {"role": "assistant", "content": "", "tool_calls": [call]}], session="live")
-        if not in_list:
-            await jay.remember(said)
+        await jay.remember(said)
         await jay.working.end(session="live")
         await jay.consolidate()
         written = [line async for line in jay.export()]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scrubjay.errors import InvalidInput
-from scrubjay.memories.learning.regexes import LONGEST, compiled, matches, word_pattern
+from scrubjay.memories.learning.regexes import KEPT, LONGEST, MEMORY, _compiled, compiled, matches, word_pattern
 
 HOSTILE = ("(a+)+$", "(a|a)*$", "(a|aa)+$", "(.*a){20}$", "([a-zA-Z]+)*$", "(x+x+)+y", "^(([a-z])+.)+[A-Z]([a-z])+$")
 
@@ -55,3 +55,10 @@ def test_words_are_found_as_they_are(words):
     inner = [word for word in words if word[0].isalnum() and word[-1].isalnum()]
     if inner:
         assert matches(word_pattern(tuple(inner)), text)
+
+
+def test_the_expressions_that_are_kept_take_a_bounded_memory():
+    for number in range(3 * KEPT):
+        matches(f"deploy {number} (a|b){{{number % 90 + 1}}}", "deploy")
+    assert _compiled.cache_info().currsize <= KEPT
+    assert KEPT * MEMORY <= 128 * 2**20

@@ -13,6 +13,9 @@ LONGEST: Final = 1_000
 MEMORY: Final = 1 << 20
 """Bytes that one compiled expression may take. RE2 refuses a pattern that needs more."""
 
+KEPT: Final = 128
+"""Compiled expressions that are kept, so that all of them together take at most 128 MiB."""
+
 READ: Final = 20_000
 """Characters of a text that are searched."""
 
@@ -27,7 +30,7 @@ def compiled(pattern: str) -> Any:  # noqa: ANN401 -- RE2 ships no types
     return _compiled(pattern)
 
 
-@lru_cache(maxsize=4_096)
+@lru_cache(maxsize=KEPT)
 def _compiled(pattern: str) -> Any:  # noqa: ANN401 -- the same
     import re2  # noqa: PLC0415 -- loaded by those who search with it
 

@@ -15,6 +15,7 @@ from scrubjay.memories.workspace.symbols import symbols_of
 from scrubjay.model.checks import shown
 from scrubjay.model.workspace import MOST_FILES, MOST_SYMBOLS, CompletionFile, WorkspaceRules
 from scrubjay.ports import Redactor
+from scrubjay.write.redact import clean_text
 
 Files: TypeAlias = "Mapping[str, str | bytes] | Sequence[str | Path | Mapping[str, object] | Given]"
 """Paths, to be read from the working tree; or what is in them, by path; or dicts with `path`, `content`, `language`."""
@@ -170,7 +171,7 @@ def _kept(
     redactor: Redactor | None,
 ) -> tuple[CompletionFile, bytes]:
     """The entry of a text file, and as much of it as fits: all, the beginning, or nothing."""
-    clean, kinds = redactor.redact(text) if redactor is not None else (text, ())
+    clean, kinds = clean_text(redactor, text) if redactor is not None else (text, ())
     whole = clean.encode()
     told = {"path": path, "language": language, "size": read.size, "hash": read.hash}
     if read.size <= rules.file_bytes and len(whole) <= room:

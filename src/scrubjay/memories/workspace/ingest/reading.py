@@ -13,6 +13,7 @@ from scrubjay.memories.workspace.languages import language_of
 from scrubjay.model.citations import hash_of
 from scrubjay.model.code import Redaction, Skipped
 from scrubjay.ports import Redactor
+from scrubjay.write.redact import clean_text
 
 TEXT: Final = "text"
 """What a file is in when neither its name nor its first line tells."""
@@ -101,7 +102,7 @@ def redacted_lines(text: str, redactor: Redactor | None) -> str:
     """The text without its secrets, and with as many lines as before: a key of 30 lines leaves 29 empty ones."""
     if redactor is None:
         return text
-    clean, kinds = redactor.redact(text)
+    clean, kinds = clean_text(redactor, text)
     if not kinds or clean.count("\n") == text.count("\n"):
         return clean
     before, after = text.split("\n"), clean.split("\n")
