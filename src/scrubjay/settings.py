@@ -312,9 +312,7 @@ class Settings(WithUsualVariables):
         ),
     ] = ""
     key: Annotated[SecretStr, Field(description="The API key for the server at SCRUBJAY_URL.")] = SecretStr("")
-    mcp_user: Annotated[
-        str, Field(description="Whose memories `scrubjay mcp` works with, unless a call names somebody.")
-    ] = ""
+    mcp_user: Annotated[str, Field(description="Whose memories `scrubjay mcp` works with, if a call names nobody.")] = ""
     mcp_project: Annotated[
         str,
         Field(
@@ -322,9 +320,7 @@ class Settings(WithUsualVariables):
             "it is started in."
         ),
     ] = ""
-    mcp_agent: Annotated[
-        str, Field(description="The agent that `scrubjay mcp` works for, unless a call names one.")
-    ] = ""
+    mcp_agent: Annotated[str, Field(description="The agent that `scrubjay mcp` works for, if a call names none.")] = ""
 
     @property
     def archive_folder(self) -> Path:
