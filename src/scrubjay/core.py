@@ -131,7 +131,7 @@ class Core:
         asking = partial(meant, scope, key=key, purging=purge, records=stores.records)
         seen, naming = self.caller.seen, partial(named, scope, purging=purge, records=stores.records)
         ids = await (naming(id, seen=seen) if id is not None else asking(now=at))
-        if not ids and not (whole and await parts.working.sessions(scope, now=at, limit=1)):
+        if not ids and not (whole and any([await one.sessions(scope, now=at, limit=1) for one in parts.sessions_in])):
             raise NotFound(f"there is nothing to forget in {scope}: {key or 'it is empty'}")
         if purge and seen is not None and seen.superseded_at is None:
             # Closed first, if it is what was seen: who changes it now is refused, and not purged with it unseen.
@@ -146,7 +146,7 @@ class Core:
             return found
 
         if whole:
-            purging = partial(purge_scope, working=parts.working, works=works, again=again)
+            purging = partial(purge_scope, working=parts.sessions_in, works=works, again=again)
             return await purging(scope, stores=stores, index=index, events=events, at=at)
         if purge:
             purging = partial(purge_everywhere, working=parts.working)

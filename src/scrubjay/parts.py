@@ -121,6 +121,11 @@ class Parts:
         return other
 
     @property
+    def sessions_in(self) -> tuple[Working, ...]:
+        """Every store that may hold sessions; the one that keeps them first."""
+        return (self.working,) if self.former_working is None else (self.working, self.former_working)
+
+    @property
     def serving(self) -> AskServing | None:
         """Whom to ask which generation answers by meaning; None when search is by words only."""
         return self.index.serving if self.index.embedder is not None else None

@@ -83,9 +83,8 @@ class Scrubjay(Core):
             await self.parts.chat.shut()
         if self.parts.rereading is not None:
             await self.parts.rereading.reranker.shut()
-        for working in (self.parts.working, self.parts.former_working):
-            if working is not None:
-                await working.shut()
+        for working in self.parts.sessions_in:
+            await working.shut()
         await self.parts.stores.vectors.shut()
         await self.parts.stores.records.shut()
 

@@ -74,27 +74,17 @@ class Settings(WithUsualVariables):
     working: Annotated[
         SecretStr,
         Field(
-            description="Redis for the shared embedding cache, events between processes, rate limits and, where "
-            "SCRUBJAY_WORKING_DURABILITY says so, sessions: `redis://`, `rediss://`, "
-            "`redis+sentinel://HOST:PORT,HOST:PORT/MASTER` or `redis+cluster://HOST:PORT`. Empty: none of these is "
-            "shared, and sessions are in the record store."
+            description="Redis for vectors, events and limits that processes share: `redis://`, `rediss://`, "
+            "`redis+sentinel://HOST:PORT,HOST:PORT/MASTER` or `redis+cluster://HOST:PORT`. Empty: none are shared."
         ),
     ] = SecretStr("")
     working_durability: Annotated[
         Durability,
-        Field(
-            description="Where a message or scratch value is when it is acknowledged: `records` (in the record store) "
-            "or `redis` (in the Redis of SCRUBJAY_WORKING until it is drained: quicker, and a Redis that loses its "
-            "data loses it)."
-        ),
+        Field(description="Where sessions are until they are drained: `records`, or `redis`, which may lose them."),
     ] = "records"
     working_ttl: Annotated[
         int,
-        Field(
-            ge=1,
-            le=315_360_000,
-            description="Seconds that a session of working memory lives after the last thing that happened in it.",
-        ),
+        Field(ge=1, le=315_360_000, description="Seconds that a session lives after the last thing that happened."),
     ] = 86_400
     working_source: Annotated[
         Source,

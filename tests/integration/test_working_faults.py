@@ -285,6 +285,16 @@ async def test_sessions_that_were_left_in_redis_are_moved(in_redis, encrypt):
         assert [one for one in await jay.examine() if one.about == "sessions"] == []
 
 
+async def test_what_was_left_in_redis_is_purged_with_its_scope(in_redis):
+    async with open_async(**in_redis) as jay:
+        await jay.working.append("about anna", **HERE)
+        await jay.working.append("about bert", user="bert", session="s-2")
+    async with open_async(**{**in_redis, "working_durability": "records"}) as jay:
+        assert (await jay.forget(everything=True, purge=True, user="anna")).remaining["sessions"] == 0
+        await jay.consolidate(steps="drain")
+        assert [one.content for one in await jay.list(kinds=["message"])] == ["about bert"]
+
+
 async def test_a_redis_that_is_away_keeps_no_session_from_being_drained(stores, redis):
     redis.fall(signal.SIGKILL)
     async with open_async(**stores) as jay:

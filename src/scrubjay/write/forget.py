@@ -183,7 +183,7 @@ async def purge_scope(
     stores: Stores,
     index: Index,
     events: Events,
-    working: Working,
+    working: Sequence[Working],
     works: Works | None,
     at: datetime,
     again: Again,
@@ -193,7 +193,8 @@ async def purge_scope(
     What a worker has in memory by then is either stored before the purge is noted, and found here, or refused. What
     others tell meanwhile is deleted too, for some rounds; the receipt counts what the scope holds after them.
     """
-    await _empty_sessions(scope, working=working, at=at)
+    for store in working:
+        await _empty_sessions(scope, working=store, at=at)
     await stores.records.purging(scope)
     await _settle(scope, works=works)
     ids = await meant(scope, key=None, purging=True, records=stores.records, now=at)
@@ -205,8 +206,8 @@ async def purge_scope(
         more = await purge(scope, late, stores=stores, index=index, events=events, at=at, versions=False)
         receipt = _together(receipt, more)
     held = await stores.records.count(Filter(scope=scope, reach="holds", history=True), now=at)
-    left = await working.sessions(scope, now=at, limit=_SESSIONS)
-    counted = {"records": receipt.remaining["records"] + held.versions, "sessions": len(left)}
+    left = sum([len(await store.sessions(scope, now=at, limit=_SESSIONS)) for store in working])
+    counted = {"records": receipt.remaining["records"] + held.versions, "sessions": left}
     return replace(receipt, remaining={**receipt.remaining, **counted})
 
 
