@@ -7,6 +7,7 @@ from typing import Final
 from sqlalchemy import Connection, Index, inspect, text
 from sqlalchemy.schema import CreateIndex
 
+from scrubjay.backends.sql import checksums
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.schema import (
     memories_postgresql_data,
@@ -43,6 +44,12 @@ class SqlInspection:
         missing = await self._database.read(missing_indexes)
         if fix and missing:
             await self._database.rework(lambda connection: _make(connection, missing))
+        if unknown := await self._database.read(checksums.unknown):
+            said = f"{unknown:,} memories of an older version have no checksum"
+            if fix:
+                await self._database.rework(checksums.make)
+            remedy, fixed = ("", "they have one now") if fix else ("run `scrubjay doctor --fix`, which makes them", "")
+            found.append(Finding(about="checksums", said=said, remedy=remedy, fixed=fixed))
         return [*found, *(_missing(name, statement, fixed=fix) for name, statement in missing.items())]
 
 
