@@ -97,8 +97,9 @@ def accept_records(settings: Settings) -> int:
     Returns how many rows were given another checksum.
     """
     from scrubjay.backends.sql import checksums, mark
-    from scrubjay.backends.sql.carry import check_readable
     from scrubjay.backends.sql.database import Database
+    from scrubjay.backends.sql.migrate import version
+    from scrubjay.backends.sql.schema import HEAD
 
     database = Database(settings.records_url)
 
@@ -106,7 +107,8 @@ def accept_records(settings: Settings) -> int:
         try:
             if database.path is not None:
                 mark.accept(database.path)
-            await check_readable(database)
+            if await database.read(version) != HEAD:
+                return 0  # It has no rows, or an older version that knew nothing of checksums.
             return await database.rework(partial(checksums.make, anew=True))
         finally:
             await database.shut()

@@ -43,10 +43,9 @@ MOST_PAUSE: Final = 10.0
 """The first and the longest time for which a server that is down is not asked."""
 
 PING_SECONDS: Final = 1.0
-TRIAL_SECONDS: Final = 5.0
-"""How often a write is tried, at most, by those who ask whether it can be written."""
-
-_TOUCH: Final = "UPDATE counters SET value = value WHERE name = 'commits'"
+TRIAL_SECONDS: Final = 5.0  # How often a write is tried, at most, by those who ask whether it can be written.
+_TRIAL: Final = """\
+INSERT INTO counters (name, value) VALUES ('trials', 1) ON CONFLICT (name) DO UPDATE SET value = counters.value + 1"""
 
 _OUTAGES: Final = ("08", "53300", "57P")  # connection trouble, too many of them, shutting down or starting
 
@@ -122,7 +121,7 @@ class Database:
         await self._run(self._reading, ask, immediate=False, doubt=PING_SECONDS)
         if self._trial is None and moment() - self._tried_at >= TRIAL_SECONDS:
             self._tried_at = moment()
-            self._trial = asyncio.ensure_future(self.note(_touched))
+            self._trial = asyncio.ensure_future(self.note(_tried))
         if (trial := self._trial) is not None and (await asyncio.wait([trial], timeout=PING_SECONDS))[0]:
             self._trial = None
             self._refusal = None if trial.cancelled() else trial.exception()
@@ -364,9 +363,10 @@ class Database:
         return self._breaker is not None and _is_outage(error)
 
 
-def _touched(connection: Connection) -> None:
-    """Write what is there already: it takes as much room as a small write does."""
-    connection.exec_driver_sql(_TOUCH)
+def _tried(connection: Connection) -> None:
+    """Write something, which takes as much room as any small write does."""
+    with suppress(StoreDamaged), translated("trial"):  # Memories are written without this table.
+        connection.exec_driver_sql(_TRIAL)
 
 
 def _unsynced(work: Callable[[Connection], T]) -> Callable[[Connection], T]:
