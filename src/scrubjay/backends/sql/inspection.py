@@ -45,11 +45,10 @@ class SqlInspection:
         if fix and missing:
             await self._database.rework(lambda connection: _make(connection, missing))
         if unknown := await self._database.read(checksums.unknown):
-            said = f"{unknown:,} memories of an older version have no checksum"
+            said = f"{unknown:,} memories of an older version have no checksum; `scrubjay doctor --fix` makes them"
             if fix:
                 await self._database.rework(checksums.make)
-            remedy, fixed = ("", "they have one now") if fix else ("run `scrubjay doctor --fix`, which makes them", "")
-            found.append(Finding(about="checksums", said=said, remedy=remedy, fixed=fixed))
+            found.append(Finding(about="checksums", said=said, fixed="they have one now" if fix else ""))
         return [*found, *(_missing(name, statement, fixed=fix) for name, statement in missing.items())]
 
 
