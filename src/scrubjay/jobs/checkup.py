@@ -2,7 +2,7 @@
 
 The records are the truth. A vector without a record is deleted, and so is a file that no memory holds; a memory that is
 marked as indexed and has no vector is marked anew, so that the next draining makes it. All of it is safe to repeat, and
-to run while others write.
+to run while others write. As long as a check of the store fails, nothing is deleted because of what the store says.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -45,6 +45,9 @@ class Checkup:
             return found
         try:
             found += [finding async for finding in self._vectors()]
+        except StoreDamaged as error:
+            remedy = "run `scrubjay reindex --rebuild`, which makes them again"
+            found.append(Finding(about="vectors", said=f"they could not be looked at ({error})", remedy=remedy))
         except Unavailable as error:
             found.append(Finding(about="vectors", said="they could not be looked at", remedy=str(error)))
         return found + await self._indexing()
