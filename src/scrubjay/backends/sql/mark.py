@@ -57,18 +57,18 @@ class Mark:
 
     def count(self, driver: sqlite3.Connection) -> int | None:
         """Count one more commit in the transaction that is open; None where that is impossible."""
-        with suppress(sqlite3.DatabaseError):  # A file of an older version, or a damaged table: it has no mark.
+        try:
             [number] = driver.execute(_COUNT).fetchone() or (None,)
-            return number
-        return None
+        except sqlite3.DatabaseError:  # A file of an older version, or a damaged table: it has no mark.
+            return None
+        return int(number) if number is not None else None
 
     def write(self, number: int) -> None:
         """Note that this commit is on the disk."""
         try:
             if self._file is None:
                 self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
-            os.lseek(self._file, 0, os.SEEK_SET)
-            os.write(self._file, _spelled(number))
+            os.pwrite(self._file, _spelled(number), 0)
         except OSError:  # A full disk, for one. The mark then says less than there is.
             self.shut()
 

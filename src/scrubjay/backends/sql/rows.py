@@ -3,6 +3,7 @@
 import json
 import zlib
 from collections.abc import Mapping, Sequence
+from struct import Struct
 from types import ModuleType
 from typing import Any
 from uuid import UUID
@@ -22,6 +23,7 @@ GUARDED = (
 )  # fmt: skip
 """What a write fixes of a row, and the checksum of it. Nothing that closes or keeps a memory changes any of these."""
 
+_NUMBERS = Struct("<qdd")
 _UNREADABLE = (ValueError, KeyError, TypeError, OverflowError)
 
 COLUMNS = [memories.c[name] for name in driver.COLUMNS]
@@ -179,6 +181,8 @@ def values_of(memory: Memory) -> dict[str, Any]:
 def checksum_of(memory: Memory) -> int:
     """The checksum of what a write fixes of its row."""
     # The same on every version of Python, and quick: it is made for every row that is written.
+    position = -1 if memory.position is None else memory.position
+    numbers = _NUMBERS.pack(position, memory.created_at.timestamp(), memory.valid_from.timestamp())
     said = "\x1f".join(
         (
             *stored(memory.scope),
@@ -189,12 +193,11 @@ def checksum_of(memory: Memory) -> int:
             memory.source or "",
             memory.author or "",
             memory.reason or "",
-            f"{memory.position} {memory.created_at.timestamp()} {memory.valid_from.timestamp()}",
         )
     )
     if memory.data or memory.derived_from or memory.redacted:
         said += json.dumps([memory.data, [one.hex for one in memory.derived_from], memory.redacted])
-    return zlib.crc32(said.encode("utf-8", "surrogatepass"), zlib.crc32(memory.id.bytes))
+    return zlib.crc32(said.encode("utf-8", "surrogatepass"), zlib.crc32(memory.id.bytes + numbers))
 
 
 def _damaged(error: Exception) -> StoreDamaged:
