@@ -349,6 +349,13 @@ async def main():
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
         assert (await jay.health()).state == "ready"
         await jay.remember("There is room again")
+    # Closed, it cannot even be read, and nobody takes it for damaged.
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    try:
+        async with wire(read_settings(records=sys.argv[1], background=False), embedder=ToyEmbedder()):
+            raise AssertionError("it was opened")
+    except StoreUnavailable as error:
+        assert type(error) is StoreUnavailable, error
 
 asyncio.run(main())
 """

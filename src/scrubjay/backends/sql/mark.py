@@ -44,8 +44,12 @@ class Mark:
             self._is_checked = True
             return
         held = 0
-        with suppress(sqlite3.OperationalError):  # An empty file has no such table.
+        try:
             held = (driver.execute(_COUNTED).fetchone() or (0,))[0]
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorname != "SQLITE_ERROR":  # It cannot be read now, which says nothing of what it holds.
+                raise
+            # An empty file has no such table.
         if held < marked:
             raise StoreDamaged(
                 f"{self._name} holds {held:,} commits, and {self._path.name} says {marked:,} were acknowledged: it "
