@@ -198,10 +198,16 @@ class Scrubjay(Core):
     async def reindex(
         self, progress: Progress | None = None, *, rebuild: bool = False, adopt: bool = False, words: bool = False
     ) -> int:
-        """Index what waits; `rebuild`: everything anew; `adopt`: also when the configured model was replaced before."""
+        """Index what waits; `rebuild`: everything anew; `adopt`: also when the configured model was replaced before.
+
+        With `rebuild`, all that is derived from the records is made again, whatever is in its place: words, vectors,
+        and the indexes of SQLite. With `words`, all of this but the vectors.
+        """
         self.caller.bounds.check_none("reindex")
-        if words:
-            return await self.parts.stores.texts.rebuild()
+        if words or rebuild:
+            indexed = await self.parts.stores.texts.rebuild()
+            if words or self.parts.index.embedder is None:
+                return indexed
         await self.parts.index.hold()
         if rebuild:
             await self.parts.index.rebuild()

@@ -302,7 +302,7 @@ class Settings(WithUsualVariables):
         ),
     ] = ""
     key: Annotated[SecretStr, Field(description="The API key for the server at SCRUBJAY_URL.")] = SecretStr("")
-    mcp_user: Annotated[str, Field(description="Whose memories `scrubjay mcp` works with, if a call names nobody.")] = ""
+    mcp_user: Annotated[str, Field(description="Whose memories `scrubjay mcp` works with by itself.")] = ""
     mcp_project: Annotated[
         str,
         Field(

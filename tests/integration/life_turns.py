@@ -5,12 +5,14 @@ import copy
 import sqlite3
 from contextlib import closing, suppress
 from datetime import timedelta
+from pathlib import Path
 from uuid import UUID
 
 from life_places import in_memory
 from life_steps import PLACES, Moody
 from quick_ways import NEVER
 
+from scrubjay.backends.sql.mark import accept
 from scrubjay.errors import ScrubjayError
 from scrubjay.model import Scope
 from scrubjay.ports import Blob
@@ -175,6 +177,7 @@ class Turns:
         self.log.append("the copy is put back")
         with closing(sqlite3.connect(self.folder / "aside")) as there, closing(sqlite3.connect(self._path)) as here:
             there.backup(here)
+        accept(Path(self._path))
         _, made_of, owners = copy.deepcopy(self.aside)
         self.owners = owners
         archive = self.reference.parts.archive

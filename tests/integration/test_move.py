@@ -223,18 +223,23 @@ async def test_an_unknown_engine_is_named(new_setup):
         await blocking(move_stores, source=old.url, target=new.url, target_vectors="magic:")
 
 
-async def test_a_row_that_was_changed_on_the_way_is_found(new_setup):
+@pytest.mark.parametrize(
+    ("what", "error", "said"),
+    [
+        ("content = 'Another'", StoreDamaged, "not what was stored"),
+        ("importance = 0.25", Conflict, "not the same on both sides"),  # Which no checksum guards.
+    ],
+)
+async def test_a_row_that_was_changed_on_the_way_is_found(new_setup, what, error, said):
     old, new = new_setup("sqlite"), new_setup("sqlite")
     await filled(old, more=20)
 
     def meddle(done, total):
         if done == total // 2:
             with closing(sqlite3.connect(path_of(new))) as connection, connection:
-                connection.execute(
-                    "UPDATE memories SET content = 'Another' WHERE content LIKE 'The moon%' AND seq > 20"
-                )
+                connection.execute(f"UPDATE memories SET {what} WHERE content LIKE 'The moon%' AND seq > 20")
 
-    with pytest.raises(Conflict, match="not the same on both sides"):
+    with pytest.raises(error, match=said):
         await blocking(move_stores, source=old.url, target=new.url, progress=meddle)
 
 

@@ -52,6 +52,8 @@ def restored(source, target):
     """Write one store into the file of another, as SQLite's own tools do."""
     with closing(sqlite3.connect(source)) as here, closing(sqlite3.connect(target)) as there:
         here.backup(there)
+    # As `scrubjay doctor --accept` does, without which an older state is refused.
+    Path(f"{target}.mark").unlink(missing_ok=True)
 
 
 async def everything(jay, word="note"):

@@ -2,14 +2,14 @@
 
 The records are the truth. A vector without a record is deleted, and so is a file that no memory holds; a memory that is
 marked as indexed and has no vector is marked anew, so that the next draining makes it. All of it is safe to repeat, and
-to run while others write.
+to run while others write. As long as a check of the store fails, nothing is deleted because of what the store says.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from scrubjay.errors import ScrubjayError, Unavailable
+from scrubjay.errors import ScrubjayError, StoreDamaged, Unavailable
 from scrubjay.jobs.answering import other_model
 from scrubjay.model import Finding, Generation
 from scrubjay.ports import Inspected, Listed, Stores, Vectors
@@ -45,6 +45,9 @@ class Checkup:
             return found
         try:
             found += [finding async for finding in self._vectors()]
+        except StoreDamaged as error:
+            remedy = "run `scrubjay reindex --rebuild`, which makes them again"
+            found.append(Finding(about="vectors", said=f"they could not be looked at ({error})", remedy=remedy))
         except Unavailable as error:
             found.append(Finding(about="vectors", said="they could not be looked at", remedy=str(error)))
         return found + await self._indexing()
@@ -58,16 +61,32 @@ class Checkup:
                 yield Finding(about=about, said="it could not be looked at", remedy=str(error))
 
     async def _integrity(self) -> AsyncIterator[Finding]:
-        faults = await self.stores.records.check()
+        faults = await self._faults()
+        made = ""
+        if self.fix and any("--words" in fault for fault in faults):
+            indexed = await self.stores.texts.rebuild()
+            made = f"words and indexes were made again, of {_memories(indexed)}"
+            left = await self._faults()
+            for fault in faults:
+                if fault not in left:
+                    yield Finding(about="words", said=fault.partition(": ")[0], fixed=made)
+            faults = left
         for fault in faults:
             said, _, remedy = fault.partition(": ")
-            if self.fix and "--words" in remedy:
-                indexed = await self.stores.texts.rebuild()
-                yield Finding(about="words", said=said, fixed=f"the index was built again, with {_memories(indexed)}")
-            else:
-                yield Finding(about="store", said=said, remedy=remedy or "restore a backup, or export what can be read")
+            yield Finding(about="store", said=said, remedy=remedy or "restore a backup, or export what can be read")
         if not faults:
-            yield Finding(about="integrity", said="every check passed")
+            if not made:
+                yield Finding(about="integrity", said="every check passed")
+        elif self.fix:
+            # By a damaged table or index, what is there may look as if it were gone.
+            self.fix = False
+            yield Finding(about="store", said="nothing is deleted or marked anew as long as a check of the store fails")
+
+    async def _faults(self) -> list[str]:
+        try:
+            return await self.stores.records.check()
+        except StoreDamaged as error:
+            return [f"the store cannot be looked over: {error}"]
 
     # Records and vectors
 

@@ -19,8 +19,8 @@ LOAD_SECONDS: Final = 60.0
 
 _LATER: Final = "Writes are kept, recall answers from words, and what waits is indexed when it is back"
 _REMEDIES: Final = {
-    "records": "Nothing can be stored or found until it is back; nothing is half-written. "
-    "See docs/runbooks/postgres-down.md",
+    "records": "Nothing can be stored until it is back, nor found if it does not answer; nothing is half-written. "
+    "See docs/runbooks/postgres-down.md and docs/runbooks/disk-full.md",
     "vectors": f"{_LATER}. See docs/runbooks/qdrant-down.md",
     "embedder": f"{_LATER}. See docs/howto/choose-an-embedder.md",
     "reranker": "Recall answers without it, in the order it has by itself. See docs/howto/use-a-reranker.md",

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from scrubjay.errors import StoreUnavailable
+from scrubjay.errors import InvalidInput, StoreDamaged, StoreUnavailable
 from scrubjay.model import Filter
 from scrubjay.ports import Match, Serving, Vectors
 from scrubjay.ports.mirror import Mirror, Mirrored
@@ -41,13 +41,30 @@ async def nearest(
     number, mirror = serving.generation.number, _mirror_of(vectors)
     if mirror is None or serving.is_complete:
         try:
-            found = await vectors.search(number, vector, filter, now=now, limit=limit, among=among)
+            found = await _searched(vectors, number, vector, filter, now=now, limit=limit, among=among)
             return Nearest(matches=found, is_whole=serving.is_complete)
         except StoreUnavailable:
             if mirror is None:
                 raise
-    found = await mirror.search(number, vector, filter, now=now, limit=limit, among=among)
+    found = await _searched(mirror, number, vector, filter, now=now, limit=limit, among=among)
     return Nearest(matches=found, is_whole=False)
+
+
+async def _searched(
+    engine: Vectors,
+    number: int,
+    vector: "Matrix",
+    filter: Filter,
+    *,
+    now: datetime,
+    limit: int,
+    among: Sequence[UUID] | None,
+) -> list[Match]:
+    try:
+        return await engine.search(number, vector, filter, now=now, limit=limit, among=among)
+    except InvalidInput as error:
+        # The question was embedded with the model of this generation: what is stored is of another size.
+        raise StoreDamaged(f"the vectors of generation {number}: {error}. Run `scrubjay doctor`") from error
 
 
 def _mirror_of(vectors: Vectors) -> Mirror | None:

@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Final, Protocol
 from uuid import UUID
 
-from scrubjay.errors import EmbedderUnavailable, Unavailable
+from scrubjay.errors import EmbedderUnavailable, StoreDamaged, Unavailable
 from scrubjay.model import Query
 from scrubjay.model.words import terms_of
 from scrubjay.ports import Calibrated, Match, Serving, Stores, stage
@@ -85,7 +85,7 @@ class Ready:
     clauses: "tuple[Matrix, ...]" = ()
     """Each of its clauses as another, when it compares."""
     degraded: tuple[str, ...] = ()
-    by_words: list[Match] | None = None
+    by_words: Retrieved | None = None
     """What has its words, when that was asked while the model took its time."""
     by_meaning: Retrieved | None = None
     """What is near to it, when that was asked while the words took theirs."""
@@ -124,7 +124,7 @@ async def ready_for(
     question: Question, query: Query, *, stores: Stores, serving: AskServing | None, now: datetime, depth: int
 ) -> Ready:
     """Do what of `retrieve` has to be waited for elsewhere, so that `retrieve_ready` finds the rest in one place."""
-    begun: list[asyncio.Task[list[Match]]] = []
+    begun: list[asyncio.Task[Retrieved]] = []
 
     def begin() -> None:
         begun.append(asyncio.ensure_future(_by_words(question, query, stores=stores, now=now, depth=depth)))
@@ -171,12 +171,13 @@ async def retrieve_ready(
 
 
 async def _united(
-    ready: Ready, found: Retrieved, by_words: Sequence[Match], query: Query, *, stores: Stores, now: datetime
+    ready: Ready, found: Retrieved, words: Retrieved, query: Query, *, stores: Stores, now: datetime
 ) -> Retrieved:
     """What both searches found, and what the title of the question says of all of it, when it has one."""
-    rankings = {**found.rankings, "words": by_words}
+    found = _both(found, words)
+    rankings, by_words = found.rankings, words.rankings["words"]
     if ready.title is None or ready.vector is None or found.answered is None:
-        return Retrieved(rankings=rankings, degraded=found.degraded, answered=found.answered, vector=found.vector)
+        return found
     try:
         compared = await compare_title(
             rankings["meaning"],
@@ -189,7 +190,7 @@ async def _united(
             now=now,
         )
     except Unavailable:
-        return replace(found, rankings=rankings, degraded=tuple(dict.fromkeys((*found.degraded, "vectors"))))
+        return replace(found, degraded=tuple(dict.fromkeys((*found.degraded, "vectors"))))
     return replace(found, rankings={**rankings, **compared})
 
 
@@ -202,9 +203,14 @@ def _by_clause(
         part = replace(question, terms=tuple(terms_of(clause)))
         by_words = await _by_words(part, query, stores=stores, now=now, depth=depth)
         found = await _by_meaning(replace(ready, vector=vector), query, stores=stores, now=now, depth=depth)
-        return replace(found, rankings={**found.rankings, "words": by_words})
+        return _both(found, by_words)
 
     return search
+
+
+def _both(meaning: Retrieved, words: Retrieved) -> Retrieved:
+    rankings = {**meaning.rankings, **words.rankings}
+    return replace(meaning, rankings=rankings, degraded=(*meaning.degraded, *words.degraded))
 
 
 def _with_clauses(whole: Retrieved, clauses: Sequence[Retrieved]) -> Retrieved:
@@ -219,11 +225,15 @@ async def _newest(query: Query, *, stores: Stores, now: datetime, depth: int) ->
     return Retrieved(rankings={"recency": [Match(id=memory.id, score=0.0) for memory in newest]})
 
 
-async def _by_words(question: Question, query: Query, *, stores: Stores, now: datetime, depth: int) -> list[Match]:
+async def _by_words(question: Question, query: Query, *, stores: Stores, now: datetime, depth: int) -> Retrieved:
     if not question.by_words:
-        return []
-    with stage("words"):
-        return await stores.texts.match(question.terms, query.filter, now=now, limit=depth)
+        return Retrieved(rankings={"words": []})
+    try:
+        with stage("words"):
+            found = await stores.texts.match(question.terms, query.filter, now=now, limit=depth)
+    except StoreDamaged:  # The index alone: without the database, nothing could answer.
+        return Retrieved(rankings={"words": []}, degraded=("words",))
+    return Retrieved(rankings={"words": found})
 
 
 async def _by_meaning(ready: Ready, query: Query, *, stores: Stores, now: datetime, depth: int) -> Retrieved:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
-from scrubjay.errors import Unavailable
+from scrubjay.errors import StoreDamaged, Unavailable
 from scrubjay.model import Memory, Query
 from scrubjay.ports import Stores
 from scrubjay.read.follow import UNSEEN
@@ -92,7 +92,10 @@ async def join_standing(
     ):
         return list(found), ()
     known = {memory.id for _, memory in found}
-    said = await stores.texts.match(_WORDS, query.filter, now=now, limit=LOOKED_AT, guess=False)
+    try:
+        said = await stores.texts.match(_WORDS, query.filter, now=now, limit=LOOKED_AT, guess=False)
+    except StoreDamaged:
+        return list(found), () if "words" in retrieved.degraded else ("words",)
     unseen = [match.id for match in said if match.id not in known]
     if not unseen:
         return list(found), ()

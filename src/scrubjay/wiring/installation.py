@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -88,6 +89,31 @@ def migrate_records(settings: Settings) -> Migrated:
     path = database.path
     copies = path.parent.glob(f"{path.name}.backup-{before}-*") if path is not None and before != HEAD else ()
     return Migrated(records=database.name, before=before, after=HEAD, backup=max(copies, default=None))
+
+
+def accept_records(settings: Settings) -> int:
+    """Take what the record store holds for true: a SQLite file that lost commits, and rows that were changed.
+
+    Returns how many rows were given another checksum.
+    """
+    from scrubjay.backends.sql import checksums, mark
+    from scrubjay.backends.sql.database import Database
+    from scrubjay.backends.sql.migrate import version
+    from scrubjay.backends.sql.schema import HEAD
+
+    database = Database(settings.records_url)
+
+    async def work() -> int:
+        try:
+            if database.path is not None:
+                mark.accept(database.path)
+            if await database.read(version) != HEAD:
+                return 0  # It has no rows, or an older version that knew nothing of checksums.
+            return await database.rework(partial(checksums.make, anew=True))
+        finally:
+            await database.shut()
+
+    return asyncio.run(work())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

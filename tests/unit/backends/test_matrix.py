@@ -12,7 +12,7 @@ from scrubjay.backends.growing import Growing
 from scrubjay.backends.sql.types import microseconds
 from scrubjay.backends.vectors.coded import question
 from scrubjay.backends.vectors.matrix import HELD, Matrix, Row
-from scrubjay.errors import InvalidInput
+from scrubjay.errors import StoreDamaged
 from scrubjay.model import Filter, Scope, new_id
 from scrubjay.testing import NOW
 
@@ -234,7 +234,7 @@ def test_filters_admit_what_they_say(stored, scope, reach, kinds):
 
 def test_vectors_of_two_sizes_are_refused_and_nothing_is_taken_in():
     matrix = a_matrix([a_row(np.eye(8)[0])], dimensions=8)
-    with pytest.raises(InvalidInput, match="16"):
+    with pytest.raises(StoreDamaged, match="32 bytes is among those of 16"):
         matrix.absorb([a_row(np.eye(8)[1]), a_row(np.eye(16)[0])], since=1)
     assert len(nearest(matrix, np.eye(8)[0], 9)) == 1
 

@@ -290,7 +290,9 @@ async def test_who_is_refused_among_those_done_as_one_is_the_one_it_is_about(dat
     held.set()
     done = await asyncio.gather(holding, *waiting, return_exceptions=True)
     assert done[-4:] == ["A", refused["b"], "C", "last"]
-    assert calls == [["a", "b", "c"], ["a"], ["b"], ["c"]]
+    # What is damaged is tried once more without words and vectors, for it may be these.
+    again = [["b"]] if isinstance(error, StoreDamaged) else []
+    assert sorted(calls) == sorted([["a", "b", "c"], ["a"], ["b"], *again, ["c"]])
     assert await stored(database) == {"a", "c", "last", *(["first"] if first else [])}
 
 

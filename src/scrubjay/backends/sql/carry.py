@@ -15,7 +15,7 @@ from typing import Any, Final, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, Select, Table, delete, func, insert, inspect, select, text, update
 
-from scrubjay.backends.sql import access, data_keys, elsewhere, schema_access, schema_encryption, writing
+from scrubjay.backends.sql import access, checksums, data_keys, elsewhere, schema_access, schema_encryption, writing
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.faults import translated
 from scrubjay.backends.sql.generations import generation_of
@@ -218,7 +218,8 @@ class SqlStill:
         end = connection.execute(select(func.max(page.c.seq))).scalar()
         if end is None:
             return Piece(place=after)
-        found = self._reader.fetch(connection, rows().where(column > after, column <= end).order_by(column))
+        some = rows().where(column > after, column <= end).order_by(column)
+        found = checksums.check(connection, self._reader, some)
         return Piece(place=end, memories=found)
 
     def _blobs(self, connection: Connection, *, after: int, batch: int) -> Piece:

@@ -1,14 +1,22 @@
 """Look the records over: the file itself, whether every memory has its words, and whether any contradict each other."""
 
+import sqlite3
 from datetime import UTC, datetime
 from typing import Final
 
 from sqlalchemy import Connection, func, literal, or_, select, text
+from sqlalchemy.exc import DBAPIError
 
+from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.schema import memories
 from scrubjay.backends.sql.types import Instant
+from scrubjay.elapsed import moment
 from scrubjay.ports.records import overlap
 
+WORDS_SECONDS: Final = 10.0
+"""How long the index of words is looked at."""
+
+_OF_AN_INDEX: Final = ("missing from index", "wrong # of entries in index", "non-unique entry in index")
 _COLUMN: Final = memories.c
 _NEVER: Final = literal(datetime(9999, 12, 31, tzinfo=UTC), Instant)
 _BELIEVED: Final = (_COLUMN.superseded_at.is_(None), _COLUMN.key.is_not(None))
@@ -34,15 +42,65 @@ def faults_of(connection: Connection) -> list[str]:
     """One sentence for each fault."""
     faults: list[str] = []
     if connection.dialect.name == "sqlite":
-        found = connection.execute(text("PRAGMA integrity_check")).scalars().all()
-        faults += [f"the file fails its integrity check: {fault}" for fault in found if fault != "ok"]
+        faults += _file_faults(connection)
         orphans = connection.execute(text("PRAGMA foreign_key_check")).fetchall()
         faults += [f"{len(orphans)} rows point at rows that are gone"] if orphans else []
     stored = connection.execute(select(func.count()).select_from(memories)).scalar_one()
-    indexed = connection.execute(text("SELECT count(*) FROM texts")).scalar_one()
+    try:
+        indexed = connection.execute(text("SELECT count(*) FROM texts")).scalar_one()
+    except DBAPIError as error:
+        reason = str(error.orig).partition("\n")[0]
+        return [*faults, f"the index of words cannot be read ({reason}): run `scrubjay reindex --words`"]
     if stored != indexed:
         faults.append(f"{stored} memories but {indexed} in the text index: run `scrubjay reindex --words`")
     return [*faults, *_overlaps(connection)]
+
+
+def words_fault(connection: Connection) -> list[str]:
+    """What is wrong inside the index of words of SQLite. Writers wait meanwhile, so it ends after a while."""
+    file = driver_of(connection)
+    until = moment() + WORDS_SECONDS
+    file.set_progress_handler(lambda: moment() > until, 100_000)
+    try:
+        file.execute("INSERT INTO texts (texts) VALUES ('integrity-check')")
+        known = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'trigger')")}
+    except sqlite3.DatabaseError as error:
+        if "interrupted" in str(error):
+            return []
+        return [f"the index of words is damaged ({error}): run `scrubjay reindex --words`"]
+    finally:
+        file.set_progress_handler(None, 0)
+    lost = sorted({"text_changes", "memories_changed", "text_changes_forgotten"} - known)
+    return [f"{', '.join(lost)} of the index of words is gone: run `scrubjay reindex --words`"] if lost else []
+
+
+def _file_faults(connection: Connection) -> list[str]:
+    """What SQLite's integrity check finds, of which table it is, and what to do about it."""
+    file = driver_of(connection)
+    if not (whole := _check(file, "PRAGMA integrity_check")):
+        return []
+    faults: list[str] = []
+    for (table,) in file.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0").fetchall():
+        if not (found := _check(file, f"PRAGMA integrity_check('{table}')")):
+            continue
+        if table.startswith(("texts_", "text_changes", "lineage")):
+            remedy = "run `scrubjay reindex --words`, which makes it again"
+        elif table == "vectors":
+            remedy = "run `scrubjay reindex --rebuild`, which makes it again"
+        elif all(any(sign in fault for sign in _OF_AN_INDEX) for fault in found):
+            remedy = "run `scrubjay reindex --words`, which makes its indexes again"
+        else:
+            remedy = "run `scrubjay backup` and restore it elsewhere; if that fails, restore an older backup"
+        faults.append(f"the table {table} fails its integrity check ({found[0]}): {remedy}")
+    return faults or [f"the file fails its integrity check ({whole[0]}): run `scrubjay backup` and restore it"]
+
+
+def _check(file: sqlite3.Connection, pragma: str) -> list[str]:
+    try:
+        said = [line for (found,) in file.execute(pragma) for line in found.splitlines()]
+    except sqlite3.DatabaseError as error:
+        return [str(error)]
+    return [line for line in said if line != "ok" and not line.startswith("***")]
 
 
 def _overlaps(connection: Connection) -> list[str]:

@@ -18,16 +18,19 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from scrubjay.backends.breaker import Breaker
+from scrubjay.backends.sql.derived import records_only
 from scrubjay.backends.sql.engines import STATEMENT_SECONDS, connect_seconds, parsed, postgresql_engine, sqlite_engine
 from scrubjay.backends.sql.faults import Raced, translated
 from scrubjay.backends.sql.forks import FORKS
+from scrubjay.backends.sql.mark import Mark
 from scrubjay.backends.sql.onefile import OneFile
 from scrubjay.backends.sql.readers import Readers
 from scrubjay.backends.sql.scribe import TRIES, Scribe
 from scrubjay.backends.sql.server_clock import ServerClock
 from scrubjay.backends.sql.waiting import Later
 from scrubjay.backends.sql.watch import NoAnswer, Watch
-from scrubjay.errors import Closed, StoreUnavailable, Unavailable
+from scrubjay.elapsed import moment
+from scrubjay.errors import Closed, StoreDamaged, StoreUnavailable, Unavailable
 from scrubjay.model import StoreHealth
 from scrubjay.ports import stage
 
@@ -42,6 +45,9 @@ MOST_PAUSE: Final = 10.0
 """The first and the longest time for which a server that is down is not asked."""
 
 PING_SECONDS: Final = 1.0
+TRIAL_SECONDS: Final = 5.0  # How often a write is tried, at most, by those who ask whether it can be written.
+_TRIAL: Final = """\
+INSERT INTO counters (name, value) VALUES ('trials', 1) ON CONFLICT (name) DO UPDATE SET value = counters.value + 1"""
 
 _OUTAGES: Final = ("08", "53300", "57P")  # connection trouble, too many of them, shutting down or starting
 
@@ -65,9 +71,10 @@ class Database:
         if self.dialect == "sqlite":
             FORKS.open(self)
             file = OneFile(Path(str(self.url.database)), name=self.name)
-            self._engine = sqlite_engine(self.url, file, synchronous="FULL")
+            mark = Mark(Path(str(self.url.database)), name=self.name)
+            self._engine = sqlite_engine(self.url, file, mark, synchronous="FULL")
             self._reading = self._glancing = self._engine
-            self._scribe: Scribe | None = Scribe(self._engine, file, name=self.name)
+            self._scribe: Scribe | None = Scribe(self._engine, file, mark, name=self.name)
             self._readers: Readers | None = Readers(self._engine, file, name=self.name)
             self._threads = ThreadPoolExecutor(1, "scrubjay-sql")
             self._at_work: AbstractContextManager[None] = FORKS
@@ -88,6 +95,9 @@ class Database:
         self._at_close: list[Callable[[], None]] = []
         self._process = os.getpid()
         self._held = threading.local()
+        self._trial: asyncio.Future[None] | None = None
+        self._tried_at = float("-inf")
+        self._refusal: BaseException | None = None
 
     @property
     def path(self) -> Path | None:
@@ -111,9 +121,20 @@ class Database:
         return self._breaker.health if self._breaker is not None else StoreHealth(name=self.name, state="up")
 
     async def ping(self) -> None:
-        """Return as soon as it answers. Raises StoreUnavailable when it does not, within seconds."""
+        """Return as soon as it answers. Raises StoreUnavailable when it does not, or cannot be written, within seconds.
+
+        A write is tried now and then. One that only has to wait for others is no fault.
+        """
         ask = functools.partial(Connection.exec_driver_sql, statement="SELECT 1")
         await self._run(self._reading, ask, immediate=False, doubt=PING_SECONDS)
+        if self._trial is None and moment() - self._tried_at >= TRIAL_SECONDS:
+            self._tried_at = moment()
+            self._trial = asyncio.ensure_future(self.note(_tried))
+        if (trial := self._trial) is not None and (await asyncio.wait([trial], timeout=PING_SECONDS))[0]:
+            self._trial = None
+            self._refusal = None if trial.cancelled() else trial.exception()
+        if self._refusal is not None:
+            raise StoreUnavailable(str(self._refusal)) from self._refusal
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """Run a function that only reads, on one snapshot; when it raises Later, once more when it may."""
@@ -224,6 +245,11 @@ class Database:
         if self._scribe is not None:
             await self._scribe.empty_log()
 
+    async def vacuum(self) -> None:
+        """Write a SQLite file anew, without the pages that nothing names any more."""
+        if self._scribe is not None:
+            await self._scribe.vacuum()
+
     def at_close(self, stop: Callable[[], None]) -> None:
         """Call this before the connections are closed: it lets go of what was taken, and waits until it has."""
         self._at_close.append(stop)
@@ -281,7 +307,9 @@ class Database:
 
         async def call() -> T:
             given_up = threading.Event()
-            transaction = functools.partial(self.transact, engine, work, immediate=immediate, given_up=given_up)
+            transaction = functools.partial(
+                self.transact, engine, work, immediate=immediate, given_up=given_up, alone=patient
+            )
             answer = asyncio.get_running_loop().run_in_executor(self._threads, transaction)
             if self._watch is None:
                 return await answer
@@ -300,18 +328,19 @@ class Database:
         *,
         immediate: bool,
         given_up: threading.Event | None = None,
+        alone: bool = False,
     ) -> T:
         """Run one transaction on this thread; used directly only before the event loop has a say.
 
         Once it was given up by whoever waited for it, it is not committed any more.
         """
-        began, races = time.monotonic(), 0
+        began, races, is_damaged = time.monotonic(), 0, False
         while races < TRIES:
             committing = False
             try:
                 with self._at_work, translated(self.name), (engine or self._engine).connect() as connection:
                     connection.execution_options(scrubjay_immediate=immediate)
-                    with connection.begin():
+                    with records_only(connection) if is_damaged else nullcontext(), connection.begin():
                         answer = work(connection)
                         self._check_wanted(given_up)
                         committing = immediate
@@ -321,6 +350,9 @@ class Database:
                 time.sleep(random.uniform(0, min(0.5, 0.005 * 2**races)))  # noqa: S311 -- not for secrecy
                 races += 1
             except StoreUnavailable as error:
+                if isinstance(error, StoreDamaged) and immediate and not (is_damaged or alone):
+                    is_damaged = True  # If it is words or vectors, the records are stored without them.
+                    continue
                 if not self._is_broken(error):
                     raise
                 if committing:
@@ -337,6 +369,12 @@ class Database:
     def _is_broken(self, error: StoreUnavailable) -> bool:
         """Whether the connection to a server broke, or there was none: a new one may do."""
         return self._breaker is not None and _is_outage(error)
+
+
+def _tried(connection: Connection) -> None:
+    """Write something, which takes as much room as any small write does."""
+    with suppress(StoreDamaged), translated("trial"):  # Memories are written without this table.
+        connection.exec_driver_sql(_TRIAL)
 
 
 def _unsynced(work: Callable[[Connection], T]) -> Callable[[Connection], T]:

@@ -29,6 +29,9 @@ COLUMNS: Final = (
 MAY_UNDO: Final = "scrubjay may undo"
 """In the `info` of a connection that writes: what it sees may be undone, and a scope's number given to another."""
 
+RECORDS_ONLY: Final = "scrubjay records only"
+"""In the `info` of a connection that writes: words and vectors are left out, for they are damaged."""
+
 SELECTED: Final = ", ".join(f"memories.{name}" for name in COLUMNS)
 _STEP: Final = 5
 """Ids are filled up to a multiple of this, so that few statements differ and the driver has most of them prepared."""

@@ -14,6 +14,7 @@ from sqlalchemy.exc import ArgumentError, InvalidatePoolError, NoSuchModuleError
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from scrubjay.backends.sql.driver import driver_of
+from scrubjay.backends.sql.mark import Mark
 from scrubjay.backends.sql.onefile import HISTORY, OneFile
 from scrubjay.backends.sql.server_clock import ServerClock
 from scrubjay.elapsed import moment
@@ -63,7 +64,7 @@ def parsed(url: str) -> URL:
     return given.set(drivername="sqlite+pysqlite")
 
 
-def sqlite_engine(url: URL, file: OneFile, *, synchronous: str) -> Engine:
+def sqlite_engine(url: URL, file: OneFile, mark: Mark | None = None, *, synchronous: str) -> Engine:
     """The engine of a file, which is made with its folder; `synchronous` says whether a commit waits for the disk."""
     path = Path(str(url.database))
     try:
@@ -83,6 +84,8 @@ def sqlite_engine(url: URL, file: OneFile, *, synchronous: str) -> Engine:
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _: object) -> None:  # noqa: ANN401 -- the driver's connection
         connection.isolation_level = None  # We say BEGIN ourselves, so that a writer takes its lock at the start.
+        if mark is not None:
+            mark.check(connection)  # Before anything is written, were it only the header of an empty file.
         cursor = connection.cursor()
         _write_ahead(cursor)
         # Who has read once keeps those out who would put another file in its place; who had to wait may find one there.

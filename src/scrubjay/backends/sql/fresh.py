@@ -9,7 +9,7 @@ import os
 import re
 import sqlite3
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager, closing, contextmanager
+from contextlib import ExitStack, asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from scrubjay.backends.sql.carry import SqlPortable, worth_keeping
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.engines import make_private
 from scrubjay.backends.sql.faults import translated
+from scrubjay.backends.sql.mark import SUFFIX
 from scrubjay.backends.sql.migrate import migrate, version
 from scrubjay.backends.sql.schema import HEAD, TEXT_CONFIGURATION, metadata
 from scrubjay.backends.sql.schema import texts as texts_table
@@ -39,7 +40,7 @@ _DAMAGED: Final = "a damaged store"
 _PLAINLY: Final[dict[str, Any]] = {"timeout": 5, "isolation_level": None}
 """How SQLite is asked to open a file that nobody else uses."""
 
-_BESIDE: Final = ("-wal", "-shm", ".signs")
+_BESIDE: Final = ("-wal", "-shm", ".signs", SUFFIX)
 """What lies beside a SQLite file and belongs to it."""
 
 
@@ -129,6 +130,8 @@ def _take_the_place(filled: Path, path: Path, database: Database, *, force: bool
         else:
             _remove(path, *_BESIDE)
         filled.replace(path)
+        with suppress(FileNotFoundError):
+            filled.with_name(f"{filled.name}{SUFFIX}").replace(path.with_name(f"{path.name}{SUFFIX}"))
     folder = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -7,6 +7,7 @@ from typing import Final
 from sqlalchemy import Connection, Index, inspect, text
 from sqlalchemy.schema import CreateIndex
 
+from scrubjay.backends.sql import checksums
 from scrubjay.backends.sql.database import Database
 from scrubjay.backends.sql.schema import (
     memories_postgresql_data,
@@ -43,6 +44,11 @@ class SqlInspection:
         missing = await self._database.read(missing_indexes)
         if fix and missing:
             await self._database.rework(lambda connection: _make(connection, missing))
+        if unknown := await self._database.read(checksums.unknown):
+            said = f"{unknown:,} memories of an older version have no checksum; `scrubjay doctor --fix` makes them"
+            if fix:
+                await self._database.rework(checksums.make)
+            found.append(Finding(about="checksums", said=said, fixed="they have one now" if fix else ""))
         return [*found, *(_missing(name, statement, fixed=fix) for name, statement in missing.items())]
 
 

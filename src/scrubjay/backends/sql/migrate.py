@@ -46,7 +46,8 @@ async def migrate(database: Database, *, language: str = LANGUAGE) -> str | None
         await database.rework(_upgraded(database))
     if statistics and database.path is not None:
         await asyncio.to_thread(_forget_statistics, database.path, statistics)
-    if database.dialect == "postgresql" and await database.read(language_of) != language:
+    # Without a stemmer, words cannot be looked for: `reindex` makes it again.
+    if database.dialect == "postgresql" and await database.read(language_of) not in ("", language):
         await database.rework(_speaking(language))
     return before
 
@@ -96,9 +97,9 @@ def _upgraded(database: Database) -> Callable[[Connection], None]:
 
 
 def language_of(connection: Connection) -> str:
-    """The language whose stemmer PostgreSQL uses for search by words."""
-    options = connection.execute(_LANGUAGE, {"name": TEXT_CONFIGURATION}).scalar_one()
-    return str(options).partition("'")[2].partition("'")[0]
+    """The language whose stemmer PostgreSQL uses for search by words; empty when there is none."""
+    options = connection.execute(_LANGUAGE, {"name": TEXT_CONFIGURATION}).scalar()
+    return str(options or "").partition("'")[2].partition("'")[0]
 
 
 def _speaking(language: str) -> Callable[[Connection], None]:

@@ -10,12 +10,13 @@ from uuid import UUID
 
 from sqlalchemy import ColumnElement, Connection, Select, delete, func, or_, select, text, update
 
-from scrubjay.backends.sql import beginnings, counting, kinship, narrowing, purges, sealing, texts, writing
+from scrubjay.backends.sql import beginnings, checksums, counting, kinship, narrowing, purges, sealing, texts, writing
 from scrubjay.backends.sql.answers import without_answers
-from scrubjay.backends.sql.checking import faults_of
+from scrubjay.backends.sql.checking import faults_of, words_fault
 from scrubjay.backends.sql.columns import columns_of
 from scrubjay.backends.sql.conditions import unmarked
 from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.derived import check_derived
 from scrubjay.backends.sql.kinship import pages
 from scrubjay.backends.sql.places import admitted
 from scrubjay.backends.sql.rows import Reader, in_order, rows
@@ -273,6 +274,7 @@ class SqlRecords:
         from scrubjay.backends.vectors.rows import bury, traces  # noqa: PLC0415 -- loads numpy, which little else here needs
 
         def work(connection: Connection) -> list[Memory]:
+            check_derived(connection)
             purges.begin(connection, scope.tenant)
             asked = self._seen(connection, scope, list(dict.fromkeys(ids)))
             named = [memory.id for memory in asked if scope.holds(memory.scope)]
@@ -367,7 +369,11 @@ class SqlRecords:
 
     async def check(self) -> list[str]:
         """Look the store over, thoroughly."""
-        return await self._database.read(faults_of)
+        faults = await self._database.read(faults_of)
+        faults += await self._database.read(checksums.faults_of)
+        if self._dialect == "sqlite" and not any("--words" in fault for fault in faults):
+            faults += await self._database.rework(words_fault)
+        return faults
 
     async def shut(self) -> None:
         """Let go of files and connections."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, delete, func, select, text, update
+from sqlalchemy import Connection, bindparam, func, select, text, update
 
 from scrubjay.backends.sql import key_census, sealing, texts
 from scrubjay.backends.sql.blobs import WHOLE, checked, contents_of, lock, make_whole
@@ -16,7 +16,6 @@ from scrubjay.backends.sql.lookup import Lookup
 from scrubjay.backends.sql.places import stored
 from scrubjay.backends.sql.rows import BY_ID, Reader, rows, values_of
 from scrubjay.backends.sql.schema import blobs, memories, scopes
-from scrubjay.backends.sql.schema import texts as texts_table
 from scrubjay.model import SCOPE_NAMES, Memory, Scope
 from scrubjay.model.sealed import is_sealed
 from scrubjay.ports.blobs import sealed_with
@@ -27,7 +26,7 @@ REPEATED: Final = "replaced"
 
 _COLUMN: Final = memories.c
 _CHANGES: Final = ("content", "data", "source", "author", "reason", "closed_because")
-_CLOSING: Final = ("superseded_at", "superseded_by", "generation")
+_CLOSING: Final = ("superseded_at", "superseded_by", "generation", "checksum")
 
 _WANTED: Final = 200
 """Fingerprints that a statement names."""
@@ -146,7 +145,7 @@ class SqlResealed:
             values = {name: value for name, value in values_of(new).items() if name in (*_CHANGES, *_CLOSING)}
             connection.execute(update(memories).where(*same).values(**values, fingerprint=new.fingerprint))
             indexed.append((held.seq, held.scope_id, new))
-        _index(connection, indexed)
+        texts.replace(connection, indexed)
         return len(indexed)
 
     def _told_apart(self, connection: Connection, memory: Memory, scope_id: int) -> Memory:
@@ -213,13 +212,3 @@ class SqlResealed:
 
 def _named(scope: Scope) -> dict[str, str]:
     return {f"the_{name}": value for name, value in zip(SCOPE_NAMES, stored(scope), strict=True)}
-
-
-def _index(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> None:
-    if not indexed:
-        return
-    seqs = [seq for seq, _, _ in indexed]
-    texts.remove(connection, seqs)
-    if connection.dialect.name == "postgresql":
-        connection.execute(delete(texts_table).where(texts_table.c.seq.in_(seqs)))
-    texts.add(connection, indexed)

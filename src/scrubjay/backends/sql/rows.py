@@ -1,6 +1,9 @@
 """Memories as rows, and rows as memories."""
 
+import json
+import zlib
 from collections.abc import Mapping, Sequence
+from struct import Struct
 from types import ModuleType
 from typing import Any
 from uuid import UUID
@@ -9,9 +12,19 @@ from sqlalchemy import Connection, Select, bindparam, select
 
 from scrubjay.backends.sql import driver, driver_postgresql
 from scrubjay.backends.sql.onefile import history_of
-from scrubjay.backends.sql.places import scope_from
+from scrubjay.backends.sql.places import scope_from, stored
 from scrubjay.backends.sql.schema import memories, scopes
+from scrubjay.errors import StoreDamaged
 from scrubjay.model import SCOPE_NAMES, Memory, Scope, Trust
+
+GUARDED = (
+    "kind", "key", "content", "data", "trust", "source", "author", "reason", "derived_from", "redacted", "position",
+    "created_at", "valid_from", "checksum",
+)  # fmt: skip
+"""What a write fixes of a row, and the checksum of it. Nothing that closes or keeps a memory changes any of these."""
+
+_NUMBERS = Struct("<qdd")
+_UNREADABLE = (ValueError, KeyError, TypeError, OverflowError)
 
 COLUMNS = [memories.c[name] for name in driver.COLUMNS]
 """What `Reader.memory` takes, in its order."""
@@ -40,9 +53,10 @@ class Reader:
         self, connection: Connection, statement: Select[Any], parameters: Mapping[str, Any] | None = None
     ) -> list[Memory]:
         """Run a statement over `COLUMNS` and return its memories, in its order."""
-        found = connection.execute(statement, parameters).fetchall()
-        places = self._places(connection, found)
-        return [_memory(row, places[row[0]]) for row in found]
+        try:
+            return self.memories(connection, connection.execute(statement, parameters).fetchall())
+        except _UNREADABLE as error:
+            raise _damaged(error) from error
 
     def by_ids(self, connection: Connection, ids: Sequence[UUID]) -> list[Memory]:
         """The memories with these ids, in the order asked, each once."""
@@ -55,7 +69,18 @@ class Reader:
     def told(self, connection: Connection, found: Sequence[Sequence[Any]]) -> list[Memory]:
         """The memories of these rows, which came from the driver."""
         places, memory_from = self._places(connection, found), _busiest(connection).memory_from
-        return [memory_from(row, places[row[0]]) for row in found]
+        try:
+            return [memory_from(row, places[row[0]]) for row in found]
+        except _UNREADABLE as error:
+            raise _damaged(error) from error
+
+    def memories(self, connection: Connection, found: Sequence[Sequence[Any]]) -> list[Memory]:
+        """The memories of these rows over `COLUMNS`. Raises StoreDamaged for a row that is none."""
+        places = self._places(connection, found)
+        try:
+            return [_memory(row, places[row[0]]) for row in found]
+        except _UNREADABLE as error:
+            raise _damaged(error) from error
 
     def _places(self, connection: Connection, found: Sequence[Sequence[Any]]) -> Mapping[int, Scope]:
         """The scopes of these rows, and perhaps others, by number."""
@@ -149,7 +174,35 @@ def values_of(memory: Memory) -> dict[str, Any]:
         "uses": memory.uses,
         "used_at": memory.used_at,
         "generation": memory.generation,
+        "checksum": checksum_of(memory),
     }
+
+
+def checksum_of(memory: Memory) -> int:
+    """The checksum of what a write fixes of its row."""
+    # The same on every version of Python, and quick: it is made for every row that is written.
+    position = -1 if memory.position is None else memory.position
+    numbers = _NUMBERS.pack(position, memory.created_at.timestamp(), memory.valid_from.timestamp())
+    said = "\x1f".join(
+        (
+            *stored(memory.scope),
+            memory.kind,
+            memory.key or "",
+            memory.content,
+            str.__str__(memory.trust),
+            memory.source or "",
+            memory.author or "",
+            memory.reason or "",
+        )
+    )
+    if memory.data or memory.derived_from or memory.redacted:
+        said += json.dumps([memory.data, [one.hex for one in memory.derived_from], memory.redacted])
+    return zlib.crc32(said.encode("utf-8", "surrogatepass"), zlib.crc32(memory.id.bytes + numbers))
+
+
+def _damaged(error: Exception) -> StoreDamaged:
+    reason = type(error).__name__ if isinstance(error, KeyError) else str(error).partition("\n")[0][:100]
+    return StoreDamaged(f"a row cannot be read as a memory ({reason}): run `scrubjay doctor`, which names it")
 
 
 def in_order(found: Sequence[Memory], ids: Sequence[UUID]) -> list[Memory]:

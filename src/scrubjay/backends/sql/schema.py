@@ -28,7 +28,7 @@ from sqlalchemy.sql.compiler import DDLCompiler
 
 from scrubjay.backends.sql.types import Id, Instant, JsonObject, Words
 
-HEAD: Final = "0015"
+HEAD: Final = "0016"
 """The newest migration. A test checks that Alembic agrees."""
 
 metadata = MetaData(
@@ -104,6 +104,8 @@ memories = Table(
     Column("uses", Integer, nullable=False, default=0),
     Column("used_at", Instant),
     Column("generation", Integer),
+    # Of what a write fixes: `rows.checksum_of`. NULL for what an older version stored.
+    Column("checksum", BigInteger),
     UniqueConstraint("id", name="uq_memories_id"),
     CheckConstraint("importance >= 0 AND importance <= 1", name="importance"),
     sqlite_autoincrement=True,
@@ -303,8 +305,10 @@ work_marks = Table(
     Column("at", Instant),
 )
 
-COUNTERS: Final = ("vector_change", "vector_epoch")
-"""`vector_change` numbers changes; `vector_epoch` moves on when tombstones are swept and everybody must load afresh."""
+COUNTERS: Final = ("vector_change", "vector_epoch", "commits")
+"""`vector_change` numbers changes; `vector_epoch` moves on when tombstones are swept and everybody must load afresh;
+`commits` counts what was committed to a SQLite file: `mark.py`.
+"""
 
 # Search by words. SQLite: an FTS5 table whose `marks` carry what a search filters by, as terms of the index.
 # PostgreSQL: a table whose tsvector the database derives by itself.
@@ -323,6 +327,7 @@ BEGIN INSERT INTO text_changes (seq, reworded) VALUES (new.seq, 0); END"""
 text_changes_sqlite_kept: Final = """\
 CREATE TRIGGER text_changes_forgotten AFTER INSERT ON text_changes
 BEGIN DELETE FROM text_changes WHERE number <= new.number - 10000; END"""
+text_changes_sqlite_all: Final = (text_changes_sqlite, text_changes_sqlite_told, text_changes_sqlite_kept)
 LANGUAGE: Final = "english"
 """The language that words are stemmed for, unless `migrate` is told another."""
 
@@ -369,7 +374,7 @@ def _on_create(statement: str, dialect: str | None = None) -> None:
 
 
 _on_create(texts_sqlite, "sqlite")
-for _statement in (text_changes_sqlite, text_changes_sqlite_told, text_changes_sqlite_kept):
+for _statement in text_changes_sqlite_all:
     _on_create(_statement, "sqlite")
 for _statement in texts_postgresql_configuration:
     _on_create(_statement, "postgresql")

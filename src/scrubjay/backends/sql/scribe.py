@@ -20,9 +20,11 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
 from scrubjay.backends.sql.ahead import PATIENCE_MILLISECONDS, WriteAhead
+from scrubjay.backends.sql.derived import records_only
 from scrubjay.backends.sql.driver import MAY_UNDO, driver_of
 from scrubjay.backends.sql.faults import Raced, translated
 from scrubjay.backends.sql.forks import FORKS
+from scrubjay.backends.sql.mark import Mark
 from scrubjay.backends.sql.onefile import OneFile
 from scrubjay.backends.sql.orders import Company, Order
 from scrubjay.backends.sql.waiting import settle
@@ -44,8 +46,10 @@ MOST: Final = 256
 class Scribe:
     """Writes what it is handed, in that order."""
 
-    def __init__(self, engine: Engine, file: OneFile, *, name: str) -> None:
+    def __init__(self, engine: Engine, file: OneFile, mark: Mark, *, name: str) -> None:
         self._engine = engine
+        self._mark = mark
+        self._changes = 0
         self._file = file
         self._name = name
         self._orders: SimpleQueue[Order | None] = SimpleQueue()
@@ -75,6 +79,10 @@ class Scribe:
     async def empty_log(self) -> None:
         """Move the log into the file and empty it: now, or as soon as nobody reads what is in it."""
         await self._hand_over(Order(self._empty_log, bare=True))
+
+    async def vacuum(self) -> None:
+        """Write the file anew, without the pages that nothing names any more."""
+        await self._hand_over(Order(lambda connection: driver_of(connection).execute("VACUUM"), bare=True))
 
     async def _hand_over(self, order: Order) -> Any:  # noqa: ANN401 -- what the work returns
         with self._starting:
@@ -109,6 +117,7 @@ class Scribe:
             self._empty_log_again(milliseconds=PATIENCE_MILLISECONDS)
         if self._connection is not None:
             self._connection.close()
+        self._mark.shut()
 
     def _awaited(self) -> Order | None:
         """Who waits next, or comes next. Meanwhile the log is emptied, when that is due."""
@@ -152,6 +161,8 @@ class Scribe:
         for order in group:
             if isinstance(order.error, Raced):
                 self._start_over(order)
+            elif isinstance(order.error, StoreDamaged) and not order.alone:
+                self._write_records_only(order)
         return group
 
     def _gathered(self, first: Order) -> Order | Company:
@@ -184,6 +195,7 @@ class Scribe:
             if order.durable != self._is_durable:
                 driver.execute(f"PRAGMA synchronous = {'FULL' if order.durable else 'NORMAL'}")
                 self._is_durable = order.durable
+            self._changes = driver.total_changes
             driver.execute("BEGIN IMMEDIATE")
             self._file.begin(connection, driver, outcome="nothing was written")
             order.answer = order.work(connection)
@@ -231,6 +243,9 @@ class Scribe:
         """Make it last. If that fails, it fails for all of them."""
         with group[0], translated(self._name):
             connection, driver = self._opened()
+            # What a crash may lose is not counted, nor what changed nothing and need not wait for the disk.
+            is_counted = group[0].durable and driver.total_changes > self._changes
+            number = self._mark.count(driver) if is_counted else None
             if not driver.in_transaction:
                 # A full disk, for one, makes SQLite give up the whole of it.
                 raise StoreUnavailable(f"{self._name} gave up the transaction: nothing was written. Try again")
@@ -238,6 +253,8 @@ class Scribe:
                 connection.commit()
             else:
                 driver.execute("COMMIT")
+            if number is not None:
+                self._mark.write(number)
         if (error := group[0].error) is not None:
             for order in group[1:]:
                 order.error = order.error or error
@@ -254,6 +271,15 @@ class Scribe:
             if not isinstance(order.error, Raced):
                 return
         order.error = StoreUnavailable(f"{self._name}: {TRIES} tries lost a race with other writers. Try again")
+
+    def _write_records_only(self, order: Order | Company) -> None:
+        """Try again by itself without words and vectors: if it is these that are damaged, the records are stored."""
+        with order, translated(self._name), records_only(self._opened()[0]):
+            self._attempt(order)
+            if order.error is None:
+                self._commit([order])
+            if order.error is not None:
+                raise order.error
 
     def _roll_back(self) -> None:
         """Undo what was begun. A connection that cannot even do that is let go of."""

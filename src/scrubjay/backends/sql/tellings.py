@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from scrubjay.backends.sql import purges, writing
 from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.derived import has_records_only
 from scrubjay.backends.sql.rows import Reader
 from scrubjay.model import Memory, Remembered, Scope
 from scrubjay.ports import Ahead, Decide, Decision, Known, Sight
@@ -67,9 +68,10 @@ class Teller:
 
     def _written(self, connection: Connection, told: Telling) -> list[Remembered]:
         ahead = told.ahead
-        done, opened, numbers = writing.write(connection, self._reader, told.drafts, told.decide, ahead.marks)
+        marks = {} if has_records_only(connection) else ahead.marks  # Then they wait to be indexed.
+        done, opened, numbers = writing.write(connection, self._reader, told.drafts, told.decide, marks)
         cut = [(memory, *ahead.parts[memory.id]) for memory in opened if memory.id in ahead.parts]
-        if cut and ahead.vectors is not None:
+        if cut and ahead.vectors is not None and not has_records_only(connection):
             from scrubjay.backends.vectors import rows  # noqa: PLC0415 -- loads numpy, which who has vectors has loaded
 
             rows.put_new(connection, ahead.generation, cut, ahead.vectors, numbers)

@@ -5,14 +5,17 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import Connection, bindparam, select, text
+from sqlalchemy import Connection, bindparam, delete, select, text
 
-from scrubjay.backends.sql import texts_postgresql, texts_sqlite
+from scrubjay.backends.sql import derived, texts_postgresql, texts_sqlite
 from scrubjay.backends.sql.columns import columns_of
 from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.derived import has_records_only
+from scrubjay.backends.sql.insert import insert_into
 from scrubjay.backends.sql.narrowing import narrow
 from scrubjay.backends.sql.rows import Reader, rows
-from scrubjay.backends.sql.schema import memories
+from scrubjay.backends.sql.schema import lineage, memories
+from scrubjay.backends.sql.schema import texts as texts_table
 from scrubjay.backends.sql.typos import SHORTEST, nearest
 from scrubjay.model import Filter, Memory
 from scrubjay.ports import Match
@@ -33,19 +36,29 @@ _COUNTS_SECONDS: Final = 60.0
 
 def add(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> None:
     """Index these memories, given with their row number and their scope's."""
-    engine = texts_postgresql if connection.dialect.name == "postgresql" else texts_sqlite
-    engine.add(connection, indexed)
+    if indexed and not has_records_only(connection):
+        engine = texts_postgresql if connection.dialect.name == "postgresql" else texts_sqlite
+        engine.add(connection, indexed)
+
+
+def replace(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> None:
+    """Index these anew: they have other words than before."""
+    if indexed and not has_records_only(connection):
+        remove(connection, [seq for seq, _, _ in indexed])
+        if connection.dialect.name == "postgresql":
+            connection.execute(delete(texts_table).where(texts_table.c.seq.in_([seq for seq, _, _ in indexed])))
+        add(connection, indexed)
 
 
 def refresh(connection: Connection, changed: Sequence[Memory]) -> None:
     """Bring the index up to date after these were closed, or are believed anew. PostgreSQL's says nothing of that."""
-    if connection.dialect.name == "sqlite":
+    if connection.dialect.name == "sqlite" and not has_records_only(connection):
         texts_sqlite.refresh(connection, changed)
 
 
 def remove(connection: Connection, seqs: Sequence[int]) -> None:
     """Take these rows out of the index. PostgreSQL does it by itself, with the row."""
-    if connection.dialect.name == "sqlite":
+    if connection.dialect.name == "sqlite" and not has_records_only(connection):
         texts_sqlite.remove(connection, seqs)
 
 
@@ -124,14 +137,17 @@ class SqlTexts:
         return {word for body in found for word in body.split(" ")}
 
     async def rebuild(self) -> int:
-        """Build the index again from the records."""
-        return await self._database.rework(_rebuild)
+        """Build the index again from the records, whatever is in its place; and lineage, and the indexes of SQLite."""
+        return await derived.remake(self._database, _rebuilt)
 
 
-def _rebuild(connection: Connection) -> int:
-    connection.execute(text("DELETE FROM texts"))
-    if connection.dialect.name == "sqlite":
-        texts_sqlite.note_reworded(connection, [texts_sqlite.EVERYTHING])
+def _rebuilt(connection: Connection, unlinking: bool) -> int:  # noqa: FBT001 -- of one shape with others
+    engine = texts_postgresql if connection.dialect.name == "postgresql" else texts_sqlite
+    if connection.dialect.name == "postgresql" and derived.columns_of(connection, lineage.name):
+        connection.execute(delete(lineage))  # To drop it would keep everybody waiting.
+    else:
+        derived.make_again(connection, lineage, unlinking=unlinking)
+    engine.make_again(connection, unlinking=unlinking)
     reader = Reader()
     done, last = 0, 0
     while True:
@@ -144,5 +160,12 @@ def _rebuild(connection: Connection) -> int:
             memory.id: memory
             for memory in reader.fetch(connection, rows().where(memories.c.seq.between(page[0].seq, last)))
         }
-        add(connection, [(seq, scope_id, found[known]) for seq, scope_id, known in page])
+        engine.add(connection, [(seq, scope_id, found[known]) for seq, scope_id, known in page])
+        links = [
+            {"source_id": source, "derived_id": memory.id}
+            for memory in found.values()
+            for source in dict.fromkeys(memory.derived_from)
+        ]
+        if links:
+            connection.execute(insert_into(connection, lineage).on_conflict_do_nothing(), links)
         done += len(page)

@@ -13,10 +13,17 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any, Final
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, delete, text
 
+from scrubjay.backends.sql import derived
 from scrubjay.backends.sql.driver_postgresql import admitted, told, told_together
-from scrubjay.backends.sql.schema import TEXT_CONFIGURATION
+from scrubjay.backends.sql.schema import (
+    TEXT_CONFIGURATION,
+    texts,
+    texts_postgresql,
+    texts_postgresql_configuration,
+    texts_postgresql_index,
+)
 from scrubjay.model import Filter, Memory
 from scrubjay.model.words import words_of_memory
 from scrubjay.ports import Match
@@ -47,7 +54,13 @@ _SHORT: Final = 500
 _SATURATION: Final = 1.2
 _LENGTH: Final = 0.75
 
-_ADD: Final = text("INSERT INTO texts (seq, body) VALUES (:seq, :body)")
+_CONFIGURED: Final = text("SELECT 1 FROM pg_ts_config WHERE cfgname = :name AND pg_ts_config_is_visible(oid)")
+_WHOLE: Final = text(
+    "SELECT count(*) FROM pg_attribute WHERE attrelid = to_regclass('texts') AND attnum > 0 AND NOT attisdropped "
+    "AND attname::text || attgenerated::text IN ('seq', 'body', 'wordss')"
+)
+_VALID: Final = text("SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass('ix_texts_words')")
+_ADD: Final = text("INSERT INTO texts (seq, body) VALUES (:seq, :body) ON CONFLICT DO NOTHING")
 _HAVE: Final = f"words @@ plainto_tsquery('{TEXT_CONFIGURATION}', %(term)s)"
 _COUNT: Final = f"SELECT count(*) FROM (SELECT FROM texts WHERE {_HAVE} LIMIT %(most)s) AS few"
 _PLANNED: Final = "EXPLAIN (FORMAT JSON) SELECT FROM {}"
@@ -101,6 +114,20 @@ _BEST: Final = "SELECT seq, id, score FROM scored LIMIT %(limit)s"
 _BEST_ADMITTED: Final = """
     SELECT memories.seq, memories.id, score FROM scored JOIN memories ON memories.seq = scored.seq WHERE {admitted}
     ORDER BY score DESC, scored.seq LIMIT %(limit)s"""
+
+
+def make_again(connection: Connection, *, unlinking: bool = False) -> None:  # noqa: ARG001 -- as on SQLite
+    """Empty the table of words, or make it anew if it is not as it should be."""
+    if not connection.execute(_CONFIGURED, {"name": TEXT_CONFIGURATION}).scalar():
+        for statement in texts_postgresql_configuration:
+            connection.execute(text(statement))
+    is_whole = connection.execute(_WHOLE).scalar() == len(texts.columns)
+    if is_whole and connection.execute(_VALID).scalar():
+        connection.execute(delete(texts))
+        return
+    derived.drop(connection, ["texts"])
+    connection.execute(text(texts_postgresql))
+    connection.execute(text(texts_postgresql_index))
 
 
 def add(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> None:

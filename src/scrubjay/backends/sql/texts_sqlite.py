@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from sqlalchemy import Connection, select, text
 
-from scrubjay.backends.sql import driver
+from scrubjay.backends.sql import derived, driver, schema
 from scrubjay.backends.sql.asking_sqlite import ByExpression, Plainly, Search, any_of
 from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.ownwords import OwnWords
@@ -63,6 +63,14 @@ FEW: Final = 10
 EVERYTHING: Final = 0
 """The number under which it is written down that all rows may have other words now."""
 
+_TABLES: Final = (
+    "texts",
+    *(f"texts_{part}" for part in ("data", "idx", "content", "docsize", "config")),
+    "text_changes",
+)
+# Without those of vectors, which are made again with their table.
+_INDEXED: Final = "SELECT DISTINCT tbl_name FROM sqlite_master WHERE type = 'index' AND tbl_name <> 'vectors'"
+
 _COUNTED: Final = 2_000
 """Rows that are counted. How many more there are is told from how far into the index so many went."""
 
@@ -82,6 +90,16 @@ _COUNT: Final = (
 _HAVING: Final = "SELECT rowid FROM texts WHERE texts MATCH ?"
 _LAST: Final = "SELECT max(seq) FROM memories"
 _SOME: Final = "SELECT c0 FROM texts_content WHERE id IN (SELECT value FROM json_each(?))"
+
+
+def make_again(connection: Connection, *, unlinking: bool = False) -> None:
+    """Make the tables of words anew, empty, and every index of the file."""
+    derived.drop(connection, _TABLES, unlinking=unlinking)
+    file = driver_of(connection)
+    for statement in ("DROP TRIGGER IF EXISTS memories_changed", schema.texts_sqlite, *schema.text_changes_sqlite_all):
+        file.execute(statement)
+    for (table,) in file.execute(_INDEXED).fetchall():
+        file.execute(f"REINDEX {table}")
 
 
 def add(connection: Connection, indexed: Sequence[tuple[int, int, Memory]]) -> None:

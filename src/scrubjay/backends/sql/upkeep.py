@@ -13,7 +13,6 @@ from sqlalchemy import (
     Select,
     and_,
     cast,
-    delete,
     func,
     select,
     true,
@@ -26,7 +25,6 @@ from scrubjay.backends.sql.insert import insert_into
 from scrubjay.backends.sql.places import interned, place_condition, scope_from
 from scrubjay.backends.sql.rows import BY_ID, Reader, in_order, rows, values_of
 from scrubjay.backends.sql.schema import memories, scopes, work_marks
-from scrubjay.backends.sql.schema import texts as texts_table
 from scrubjay.model import EVENT_KINDS, SCOPE_NAMES, STANDING_KINDS, Filter, Memory, Scope
 from scrubjay.model.memory import ARCHIVED
 from scrubjay.model.work import PINNED, Step
@@ -252,13 +250,7 @@ class SqlUpkeep:
             connection.execute(update(memories).where(_COLUMN.id == memory.id).values(values_of(memory)))
             row = connection.execute(select(_COLUMN.seq, _COLUMN.scope_id).where(_COLUMN.id == memory.id)).one()
             indexed.append((row.seq, row.scope_id, memory))
-        if not indexed:
-            return
-        seqs = [seq for seq, _, _ in indexed]
-        texts.remove(connection, seqs)
-        if connection.dialect.name == "postgresql":
-            connection.execute(delete(texts_table).where(texts_table.c.seq.in_(seqs)))
-        texts.add(connection, indexed)
+        texts.replace(connection, indexed)
 
 
 def _last_used() -> ColumnElement[datetime]:

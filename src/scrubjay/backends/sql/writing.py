@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, update
 from scrubjay.backends.sql import kinship, sealing, texts, writing_postgresql, writing_sqlite
 from scrubjay.backends.sql.faults import Raced
 from scrubjay.backends.sql.places import known_places
-from scrubjay.backends.sql.rows import Reader, values_of
+from scrubjay.backends.sql.rows import GUARDED, Reader, values_of
 from scrubjay.backends.sql.schema import memories
 from scrubjay.errors import IdTaken
 from scrubjay.model import Memory, Remembered, Scope
@@ -22,8 +22,6 @@ from scrubjay.ports.records import NOTHING, changed_meanwhile, contradiction, co
 
 _NOWHERE: Final = -1
 _NO_MARKS: Final[Mapping[UUID, int]] = {}
-_SAID: Final = ("content", "data", "source", "author", "reason")
-"""What no closing changes, and what is sealed in an encrypted row."""
 
 
 def write(
@@ -296,7 +294,7 @@ def _close(connection: Connection, closed: Sequence[Memory]) -> None:
     for memory in closed:
         closing = update(memories).where(memories.c.id == memory.id, *unchanged(memory))
         # What it says stays as it is stored: it may have been read in plain, and sealed since.
-        values = {name: value for name, value in values_of(memory).items() if name not in _SAID}
+        values = {name: value for name, value in values_of(memory).items() if name not in GUARDED}
         if connection.execute(closing.values(values)).rowcount != 1:
             raise Raced
     texts.refresh(connection, closed)

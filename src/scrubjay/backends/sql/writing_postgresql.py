@@ -8,6 +8,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Text, and_, bindparam, func, or_, select
 
 from scrubjay.backends.sql import texts_postgresql
+from scrubjay.backends.sql.derived import has_records_only
 from scrubjay.backends.sql.driver import SELECTED
 from scrubjay.backends.sql.driver_postgresql import copied, listed, told
 from scrubjay.backends.sql.lookup import Statement
@@ -43,7 +44,7 @@ _TYPES = {
     "reason": "text", "derived_from": "json", "redacted": "json", "position": "int8", "created_at": "timestamptz",
     "valid_from": "timestamptz", "valid_to": "timestamptz", "expires_at": "timestamptz",
     "superseded_at": "timestamptz", "superseded_by": "uuid", "closed_because": "text", "uses": "int4",
-    "used_at": "timestamptz", "generation": "int4",
+    "used_at": "timestamptz", "generation": "int4", "checksum": "int8",
 }  # fmt: skip
 """The columns of a memory, as many are copied at once."""
 
@@ -167,6 +168,9 @@ def _insert_one(
 ) -> None:
     row = _row(memory, numbers, marks)
     new = {f"new_{name}": value for name, value in row.items()}
+    if has_records_only(connection):
+        connection.execute(_STORED, new)
+        return
     connection.execute(_INSERT, new | {"new_body": texts_postgresql.body_of(memory)})
 
 
@@ -176,6 +180,8 @@ def _insert_several(
     [(seqs,)] = told(connection, _NUMBERS, {"count": len(opened)})
     rows = (_copied(seq, _row(memory, numbers, marks)) for memory, seq in zip(opened, seqs, strict=True))
     copied(connection, "memories", _TYPES, rows)
+    if has_records_only(connection):
+        return
     bodies = ((seq, texts_postgresql.body_of(memory)) for memory, seq in zip(opened, seqs, strict=True))
     copied(connection, "texts", {"seq": "int8", "body": "text"}, bodies)
 

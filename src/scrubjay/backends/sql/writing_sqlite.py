@@ -15,9 +15,10 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from scrubjay.backends.sql import bulk, driver, texts_sqlite
+from scrubjay.backends.sql.derived import has_records_only
 from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.places import stored
-from scrubjay.backends.sql.rows import Reader
+from scrubjay.backends.sql.rows import Reader, checksum_of
 from scrubjay.backends.sql.schema import memories
 from scrubjay.backends.sql.types import microseconds
 from scrubjay.model import SCOPE_NAMES, Memory, Scope
@@ -178,7 +179,8 @@ def insert(
     indexed = [(seq, numbers[memory.scope], memory) for seq, memory in enumerate(opened, last + 1)]
     rows = [_row(memory, seq, scope_id, marks) for seq, scope_id, memory in indexed]
     bulk.insert(file, "memories", _COLUMNS, rows)
-    texts_sqlite.add(connection, indexed)
+    if not has_records_only(connection):
+        texts_sqlite.add(connection, indexed)
     links = [(source.bytes, memory.id.bytes) for memory in opened for source in dict.fromkeys(memory.derived_from)]
     if links:
         file.executemany(_LINK, links)
@@ -215,6 +217,7 @@ def _row(memory: Memory, seq: int, scope_id: int, marks: Mapping[UUID, int]) -> 
         memory.uses,
         None if memory.used_at is None else microseconds(memory.used_at),
         marks.get(memory.id, memory.generation),
+        checksum_of(memory),
     )
 
 

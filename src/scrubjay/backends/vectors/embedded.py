@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from scrubjay.backends.aside import Aside
 from scrubjay.backends.sql.database import Database
+from scrubjay.backends.sql.derived import remake
 from scrubjay.backends.sql.schema import vectors
 from scrubjay.backends.sql.types import microseconds
 from scrubjay.backends.sql.waiting import Later
@@ -25,7 +26,7 @@ from scrubjay.backends.vectors.kept import Files
 from scrubjay.backends.vectors.matrix import Matrix
 from scrubjay.backends.vectors.partition import Partition
 from scrubjay.backends.vectors.unloaded import NARROW, NARROW_MEANWHILE, Loader, loaded, of_scope, of_signs, taken_in
-from scrubjay.errors import StoreUnavailable
+from scrubjay.errors import StoreDamaged, StoreUnavailable
 from scrubjay.logs import logger
 from scrubjay.model import Filter, Scope
 from scrubjay.ports import Entry, Match
@@ -124,7 +125,10 @@ class EmbeddedVectors:
 
     async def drop(self, generation: int) -> None:
         """Delete a whole generation."""
-        await self._database.note(lambda connection: rows.sweep(connection, vectors.c.generation == generation))
+        try:
+            await self._database.note(lambda connection: rows.sweep(connection, vectors.c.generation == generation))
+        except StoreDamaged:
+            await remake(self._database, rows.make_again)
         if self._keeper is not None:
             await asyncio.to_thread(self._keeper.forget, generation=generation)
 

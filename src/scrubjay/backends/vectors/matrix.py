@@ -25,7 +25,7 @@ from scrubjay.backends.sql.types import id_from
 from scrubjay.backends.vectors.coded import Question, quantized
 from scrubjay.backends.vectors.signs import Signs
 from scrubjay.backends.vectors.whereabouts import Whereabouts
-from scrubjay.errors import InvalidInput
+from scrubjay.errors import InvalidInput, StoreDamaged
 from scrubjay.model import PLACE_NAMES
 from scrubjay.model.memory import MESSAGE_KIND
 from scrubjay.ports import Match
@@ -146,8 +146,11 @@ class Matrix(Roll):
         self._divided = self._divided or owners != list(range(first, first + len(owners)))
 
     def _append_vectors(self, blobs: Sequence[bytes]) -> None:
-        for width in {len(blob) for blob in blobs}:
-            self.check_dimensions(width // 2)
+        if widths := {len(blob) for blob in blobs} - {2 * self.dimensions}:
+            raise StoreDamaged(
+                f"a vector of {min(widths)} bytes is among those of {2 * self.dimensions}: "
+                "run `scrubjay doctor --fix`, then `scrubjay reindex`"
+            )
         for start in range(0, len(blobs), WIDENED):
             some = blobs[start : start + WIDENED]
             self._append_halves(np.frombuffer(b"".join(some), dtype="<f2").reshape(len(some), self.dimensions))

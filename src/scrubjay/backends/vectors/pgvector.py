@@ -95,6 +95,7 @@ class PgVectors:
         def work(connection: Connection) -> None:
             there = self._found(connection, generation, dimensions=dimensions)
             there = there or tables.created(connection, generation, dimensions)
+            tables.check_generation(connection, generation, there)
             there.check_dimensions(dimensions)
             table = tables.table_of(generation, there.shape)
             numbers = interned(connection, {entry.scope for entry in filled})
@@ -149,6 +150,7 @@ class PgVectors:
         def work(connection: Connection) -> list[Match]:
             there = self._found(connection, generation, tenant, dimensions=len(asked))
             if there is None:
+                tables.check_never_made(connection, generation)
                 return []
             search = Search(connection, generation, there, asked)
             if among is not None:

@@ -12,6 +12,11 @@ from scrubjay.model import Finding
 
 _VERSION: Final = text("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
 _AVAILABLE: Final = text("SELECT default_version FROM pg_available_extensions WHERE name = 'vector'")
+_OTHER_SIZE: Final = text(
+    "SELECT g.number, c.relname, a.atttypmod, g.dimensions FROM generations g "
+    "JOIN pg_class c ON c.oid = to_regclass('vectors_g' || g.number) "
+    "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'embedding' WHERE a.atttypmod <> g.dimensions"
+)
 _BROKEN: Final = text(
     "SELECT c.relname FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid "
     "WHERE NOT i.indisvalid AND c.relname ~ '^vectors_g[0-9]+_near_' AND pg_table_is_visible(c.oid) "
@@ -50,6 +55,9 @@ def _extension(connection: Connection) -> Iterator[Finding]:
         else:
             yield Finding(about="pgvector", said=f"{said} yet; {available} is made with the first vector")
         return
+    for number, name, there, wanted in connection.execute(_OTHER_SIZE):
+        said = f"the table {name} is for {there} dimensions, and the model of generation {number} makes {wanted}"
+        yield Finding(about="pgvector", said=said, remedy="run `scrubjay reindex --rebuild`")
     number = tuple(int(part) for part in version.split(".")[:2])
     remedy = ""
     if number < tables.ITERATIVE_SINCE:

@@ -38,7 +38,7 @@ from scrubjay.backends.sql.driver_postgresql import copied
 from scrubjay.backends.sql.faults import Raced
 from scrubjay.backends.sql.places import scope_from
 from scrubjay.backends.sql.schema import scopes
-from scrubjay.errors import InvalidInput, StoreUnavailable
+from scrubjay.errors import InvalidInput, StoreDamaged, StoreUnavailable
 from scrubjay.model import SCOPE_NAMES, Scope
 from scrubjay.ports import Entry
 
@@ -53,6 +53,8 @@ BUILDER: Final = "scrubjay-graph"
 
 _LOCK: Final = 0x5C2B_7A12  # beside the lock of the migrations: any number that no other program is likely to use
 _LARGEST_GRAPH: Final = {"halfvec": 4_000, "vector": 2_000}
+_DIMENSIONS: Final = text("SELECT dimensions FROM generations WHERE number = :number")
+_MARKED: Final = text("SELECT 1 FROM memories WHERE generation = :number LIMIT 1")
 _HEAD: Final = 4  # bytes before the numbers of a vector on the wire: how many there are, and two that mean nothing
 _CHANGED: Final = ("42P01", "42P07")  # a table that is gone, and one that is there already
 _NOT_ALLOWED: Final = "42501"
@@ -164,6 +166,22 @@ def found(connection: Connection, generation: int, tenant: str = "") -> Found | 
         iterates=_parsed(version) >= ITERATIVE_SINCE,
         has_graph=has_graph,
     )
+
+
+def check_generation(connection: Connection, generation: int, there: Found) -> None:
+    """Raise StoreDamaged when the table of a generation holds vectors of another size than its model makes."""
+    dimensions = connection.execute(_DIMENSIONS, {"number": generation}).scalar()
+    if dimensions not in (None, 0, there.shape.dimensions):
+        raise StoreDamaged(
+            f"the table {named(generation)} is for vectors of {there.shape.dimensions} dimensions, and its model makes "
+            f"{dimensions}: run `scrubjay reindex --rebuild`"
+        )
+
+
+def check_never_made(connection: Connection, generation: int) -> None:
+    """Raise StoreDamaged when a generation has no table, and memories are marked as being in it."""
+    if connection.execute(_MARKED, {"number": generation}).first() is not None:
+        raise StoreDamaged(f"the table {named(generation)} is gone: run `scrubjay reindex --rebuild`")
 
 
 def stored(connection: Connection) -> list[Table]:

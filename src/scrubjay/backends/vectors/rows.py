@@ -21,14 +21,14 @@ from sqlalchemy import (
     update,
 )
 
-from scrubjay.backends.sql import bulk
+from scrubjay.backends.sql import bulk, derived
 from scrubjay.backends.sql.driver import driver_of
 from scrubjay.backends.sql.insert import insert_into
 from scrubjay.backends.sql.onefile import history_of
 from scrubjay.backends.sql.places import interned, scope_from
-from scrubjay.backends.sql.schema import counters, scopes, vectors
+from scrubjay.backends.sql.schema import COUNTERS, counters, generations, memories, scopes, vectors
 from scrubjay.backends.sql.types import microseconds
-from scrubjay.errors import InvalidInput
+from scrubjay.errors import InvalidInput, StoreDamaged
 from scrubjay.model import SCOPE_NAMES, Memory, Scope
 from scrubjay.ports import Entry
 from scrubjay.ports.indexes import BEGINNING, stretch_of
@@ -46,7 +46,7 @@ _STATE: Final = (
     "(SELECT value FROM counters WHERE name = 'vector_epoch')"
 )
 _STATE_POSTGRESQL: Final = f"{_STATE}, 'scopes'::regclass::oid::bigint"
-_CHANGE: Final = "UPDATE counters SET value = value + 1 WHERE name = 'vector_change' RETURNING value"
+_ADVANCE: Final = "UPDATE counters SET value = value + 1 WHERE name = ? RETURNING value"
 _BETWEEN: Final = "SELECT 1 FROM vectors WHERE memory_id BETWEEN ? AND ? LIMIT 1"
 _TOMBSTONES: Final = "vector_tombstones"
 _HALF: Final = np.dtype("<f2")
@@ -75,6 +75,8 @@ def state(connection: Connection) -> State:
     """How far the store has come that this transaction sees."""
     if connection.dialect.name == "sqlite":
         change, epoch = driver_of(connection).execute(_STATE).fetchone()
+        if change is None or epoch is None:
+            raise StoreDamaged("the counters of vectors are gone: run `scrubjay reindex --rebuild`")
         return State(change, epoch, history_of(connection))
     return State(*connection.exec_driver_sql(_STATE_POSTGRESQL).one())
 
@@ -95,8 +97,18 @@ def next_change(connection: Connection) -> int:
 
 
 def _advance(connection: Connection, name: str) -> int:
+    advanced = _advanced(connection, name)
+    if advanced is None:
+        raise StoreDamaged(f"the counter {name} is gone: run `scrubjay reindex --rebuild`")
+    return advanced
+
+
+def _advanced(connection: Connection, name: str) -> int | None:
+    if connection.dialect.name == "sqlite":
+        found = driver_of(connection).execute(_ADVANCE, (name,)).fetchone()
+        return int(found[0]) if found else None
     statement = update(counters).where(counters.c.name == name).values(value=counters.c.value + 1)
-    return int(connection.execute(statement.returning(counters.c.value)).scalar_one())
+    return connection.execute(statement.returning(counters.c.value)).scalar()
 
 
 def put(connection: Connection, generation: int, entries: Iterable[Entry]) -> None:
@@ -131,7 +143,7 @@ def put_new(
         entries = [Entry.of(memory, spans, whole[first : first + len(spans)]) for memory, spans, first in told]
         put(connection, generation, entries)
         return
-    [change] = file.execute(_CHANGE).fetchone()
+    change = next_change(connection)
     halves = _half(whole)
     width = halves.shape[1] * 2
     blob = halves.tobytes()
@@ -268,6 +280,15 @@ def sweep(connection: Connection, which: ColumnElement[bool]) -> None:
     _advance(connection, "vector_epoch")
 
 
+def make_again(connection: Connection, unlinking: bool) -> None:  # noqa: FBT001 -- of one shape with others
+    """Make the table anew, empty, whatever is in its place: every memory is indexed again."""
+    derived.make_again(connection, vectors, unlinking=unlinking)
+    for name in COUNTERS:
+        if _advanced(connection, name) is None:
+            connection.execute(counters.insert().values(name=name, value=1))
+    connection.execute(update(memories).where(memories.c.generation > 0).values(generation=None))
+
+
 def count(connection: Connection, generation: int) -> int:
     """Count the memories of a generation: those that have a first part."""
     here = and_(vectors.c.generation == generation, vectors.c.part == 0, vectors.c.vector.is_not(None))
@@ -293,14 +314,21 @@ def traces(connection: Connection, ids: Sequence[UUID]) -> int:
 
 
 def missing(connection: Connection, generation: int, ids: Sequence[UUID]) -> list[UUID]:
-    """Those of the ids that have no vector in this generation, each once, in their order."""
+    """Those of the ids that lack a whole vector in this generation, each once, in their order."""
     wanted = list(dict.fromkeys(ids))
     here = and_(vectors.c.generation == generation, vectors.c.vector.is_not(None))
-    found = {
-        one
-        for some in batches(wanted)
-        for one in connection.execute(select(vectors.c.memory_id).where(here, vectors.c.memory_id.in_(some))).scalars()
-    }
+    size = select(2 * generations.c.dimensions).where(generations.c.number == generation).scalar_subquery()
+    # A part that is lost or of another size is made again with all of them.
+    shortest, longest = (way(func.length(vectors.c.vector)) for way in (func.min, func.max))
+    is_whole = and_(
+        func.count() == func.max(vectors.c.part) + 1,
+        shortest == longest,
+        longest == func.coalesce(func.nullif(size, 0), longest),
+    )
+    found: set[UUID] = set()
+    for some in batches(wanted):
+        named = select(vectors.c.memory_id).where(here, vectors.c.memory_id.in_(some)).group_by(vectors.c.memory_id)
+        found.update(connection.execute(named.having(is_whole)).scalars())
     return [one for one in wanted if one not in found]
 
 

@@ -42,17 +42,33 @@ def doctor(
         bool,
         typer.Option("--fix", help="Put right what can be without loss: schema, indexes, marks, files and vectors."),
     ] = False,
+    accept: Annotated[
+        bool,
+        typer.Option("--accept", help="Take a store that lost commits, or whose rows were changed, as it is now."),
+    ] = False,
     json: AsJson = False,
 ) -> None:
     """Look everything over: versions, files, schema, integrity, indexes, model, disk. Exits with 1 on a problem."""
     with progress("looking everything over", None) as steps:
-        found = list(examine(here, fix=fix, progress=steps.done_of))
+        found = list(_accepted(here)) if accept else []
+        found += examine(here, fix=fix, progress=steps.done_of)
     if json:
         write_json([_document(one) for one in found])
     else:
         write_table(("", "", ""), [_row(one) for one in found])
     if any(one.remedy for one in found):
         raise typer.Exit(1)
+
+
+def _accepted(here: House) -> Iterator[Finding]:
+    from scrubjay import wiring  # noqa: PLC0415 -- loads the database; --help needs none of it
+
+    try:
+        changed = wiring.accept_records(here.settings())
+    except ScrubjayError as error:
+        yield Finding(about="store", said=type(error).__name__, remedy=str(error))
+        return
+    yield Finding(about="store", said="what is there was accepted", fixed=f"{changed} rows have another checksum")
 
 
 def _document(one: Finding) -> dict[str, str | None]:

@@ -24,11 +24,16 @@ def stats(here: Place, json: AsJson = False) -> None:
 @verb
 def reindex(
     here: House,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Make every vector again.")] = False,
+    rebuild: Annotated[
+        bool,
+        typer.Option(
+            "--rebuild", help="Make all that is derived from the records again: words, indexes and every vector."
+        ),
+    ] = False,
     adopt: Annotated[
         bool, typer.Option("--adopt", help="Let the configured model answer, also when it was replaced before.")
     ] = False,
-    words: Annotated[bool, typer.Option("--words", help="Build the index of words again instead.")] = False,
+    words: Annotated[bool, typer.Option("--words", help="The same, but for the vectors.")] = False,
     rollback: Annotated[bool, typer.Option("--rollback", help="Go back to the model that answered before.")] = False,
     sweep: Annotated[bool, typer.Option("--sweep", help="Delete the vectors of models that no longer answer.")] = False,
     json: AsJson = False,

@@ -3,17 +3,18 @@
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from scrubjay.core import Core
-from scrubjay.errors import Unavailable
+from scrubjay.errors import StoreDamaged, Unavailable
 from scrubjay.memories.facts.gist import READ
 from scrubjay.model import Filter, Memory
 from scrubjay.model.facts import FACT_KINDS
 from scrubjay.model.words import terms_of
-from scrubjay.ports import Calibrated, Serving
+from scrubjay.ports import Calibrated, Match, Serving
 from scrubjay.read.nearest import nearest
 from scrubjay.read.understand import opening
 
@@ -88,7 +89,9 @@ async def _stored(
 ) -> list[Neighbour]:
     stores = core.parts.stores
     here = Filter(scope=draft.scope, reach="holds", kinds=FACT_KINDS)
-    by_words = await stores.texts.match(terms_of(draft.content), here, now=now, limit=BY_WORDS)
+    by_words: list[Match] = []
+    with suppress(StoreDamaged):
+        by_words = await stores.texts.match(terms_of(draft.content), here, now=now, limit=BY_WORDS)
     cosines: dict[object, float] = {}
     if serving is not None and vector is not None:
         try:

@@ -4,13 +4,14 @@ import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from math import exp, sqrt
 from typing import Final
 from uuid import UUID
 
 from scrubjay.core import Core
-from scrubjay.errors import InvalidInput
+from scrubjay.errors import InvalidInput, StoreDamaged
 from scrubjay.model import Filter, Json, Memory, Mode, Query, Scope
 from scrubjay.model.checks import shown
 from scrubjay.model.citations import CODE_KIND
@@ -19,6 +20,7 @@ from scrubjay.model.query import MOST_VALUES
 from scrubjay.model.tasks import TASK_KIND
 from scrubjay.model.words import STOP_WORDS, words_of
 from scrubjay.model.workspace import COMPLETION_KIND
+from scrubjay.ports import Match
 from scrubjay.read.recall import recall
 from scrubjay.read.supporting import Asked, sort_of
 
@@ -221,7 +223,9 @@ class _Looker:
             return []
         parts = self._core.parts
         wanted = Filter(scope=self._scope, kinds=(kind,))
-        matches = await parts.stores.texts.match(terms, wanted, now=parts.clock(), limit=limit)
+        matches: list[Match] = []
+        with suppress(StoreDamaged):
+            matches = await parts.stores.texts.match(terms, wanted, now=parts.clock(), limit=limit)
         found = {
             memory.id: memory for memory in await parts.stores.records.get(self._scope, [one.id for one in matches])
         }
