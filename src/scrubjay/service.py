@@ -199,7 +199,7 @@ class Scrubjay(Core):
         self.caller.bounds.check_none("reindex")
         if words:
             return await self.parts.stores.texts.rebuild()
-        await self.parts.index.hold()
+        await self.parts.index.hold(remake=True)
         if rebuild:
             await self.parts.index.rebuild()
         return await self.parts.index.drain(progress, adopt=adopt)
@@ -255,6 +255,8 @@ class Scrubjay(Core):
         if parts.is_open.is_set() and stores["records"].state == "up":
             with suppress(Unavailable):
                 pending = await parts.index.backlog()
+                if stores["vectors"].state == "up" and (fault := await parts.index.fault()):
+                    stores["vectors"] = replace(stores["vectors"], state="incomplete", error=fault)
         return Health(stores=stores, pending=pending)
 
     def for_tenant(self, tenant: str) -> "Scrubjay":

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, TypeVar
 
 from scrubjay.elapsed import moment
-from scrubjay.errors import Closed, ScrubjayError, Unavailable
+from scrubjay.errors import Closed, ScrubjayError, StoreDamaged, Unavailable
 from scrubjay.logs import logger
 from scrubjay.model import StoreHealth
 
@@ -20,8 +20,8 @@ log = logger("breaker")
 
 
 def any_outage(error: Unavailable) -> bool:
-    """Whether the error says that the other side is down. One that was closed on purpose is not."""
-    return not isinstance(error, Closed)
+    """Whether the error says that the other side is down. One that was closed on purpose is not, nor a damaged one."""
+    return not isinstance(error, Closed | StoreDamaged)
 
 
 class Breaker:

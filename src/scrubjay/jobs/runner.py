@@ -84,7 +84,7 @@ class Runner:
         if "records" in self._down:
             return
         await self._uses.flush()
-        self._drain(back=before - self._down)
+        self._drain(back=before - self._down, lacks=not await self._index.watch())
         # Not amid a bulk write, whose end will be learned from anyway.
         if self._index.is_quiet and self._learning.is_due and (self._lesson is None or self._lesson.done()):
             # Beside the rest: the first look at a long history takes a while.
@@ -99,10 +99,11 @@ class Runner:
         except Exception:
             log.warning("learning failed", exc_info=True)
 
-    def _drain(self, *, back: set[str]) -> None:
-        if self._down & {"vectors", "embedder"} or not self._index.is_quiet:
+    def _drain(self, *, back: set[str], lacks: bool) -> None:
+        # What the engine lost is not written by anybody else: it does not wait until nobody writes.
+        if self._down & {"vectors", "embedder"} or not (lacks or self._index.is_quiet):
             return
-        if (back or self._is_due()) and (self._indexing is None or self._indexing.done()):
+        if (back or lacks or self._is_due()) and (self._indexing is None or self._indexing.done()):
             # Also when it fails: what is in the way then is seldom gone a second later.
             self._drained = moment()
             # Beside the rest: a model that is new here has everything to read.
@@ -118,11 +119,11 @@ class Runner:
             log.warning("background work failed", exc_info=True)
 
     async def _indexed(self) -> int:
-        """Index what waits. What a model that is new here has to read is all that is stored: one process is enough."""
-        if self._worker is None or await self._index.building() is None:
+        """Index what waits. If that is all that is stored, for a new model or a lost engine, one process is enough."""
+        if self._worker is None or not (self._index.is_filling or await self._index.building()):
             return await self._index.drain()
         async with self._worker.leased("index") as lease:
             return await self._index.drain() if lease is not None else 0
 
     def _is_due(self) -> bool:
-        return self._index.waited_at > self._drained or moment() - self._drained >= DRAIN_EVERY
+        return self._index.waiting.at > self._drained or moment() - self._drained >= DRAIN_EVERY

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 from uuid import UUID
 
-from scrubjay.errors import StoreUnavailable
+from scrubjay.errors import InvalidInput, StoreUnavailable
 from scrubjay.model import Filter
 from scrubjay.ports import Match, Serving, Vectors
 from scrubjay.ports.mirror import Mirror, Mirrored
@@ -34,7 +34,7 @@ async def nearest(
     limit: int,
     among: Sequence[UUID] | None = None,
 ) -> Nearest:
-    """Find what is nearest. While the engine is down or being filled, its mirror answers, if it has one.
+    """Find what is nearest. While the engine is down or lacks something, its mirror answers, if it has one.
 
     Raises StoreUnavailable when nobody can.
     """
@@ -42,10 +42,16 @@ async def nearest(
     if mirror is None or serving.is_complete:
         try:
             found = await vectors.search(number, vector, filter, now=now, limit=limit, among=among)
-            return Nearest(matches=found, is_whole=serving.is_complete)
-        except StoreUnavailable:
+        except (StoreUnavailable, InvalidInput) as error:
             if mirror is None:
-                raise
+                # Whoever asked gave words: it is the engine that cannot take what the model makes of them.
+                raise StoreUnavailable(str(error)) from error
+        else:
+            is_whole = serving.is_complete
+            if is_whole and serving.check is not None:
+                is_whole = await serving.check(found="full" if len(found) >= limit else "short" if found else "empty")
+            if is_whole or mirror is None:
+                return Nearest(matches=found, is_whole=is_whole)
     found = await mirror.search(number, vector, filter, now=now, limit=limit, among=among)
     return Nearest(matches=found, is_whole=False)
 

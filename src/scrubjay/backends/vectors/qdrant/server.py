@@ -135,6 +135,12 @@ class Server:
         found = await self._if_there(lambda: self._client.get_collection(name))
         return (found.status.value, set(points.INDEXES) - found.payload_schema.keys()) if found else ("green", set())
 
+    async def size(self, name: str) -> int | None:
+        """How many dimensions the vectors of a collection have; None where it is not there, or has them by names."""
+        found = await self._if_there(lambda: self._client.get_collection(name))
+        vectors = found.config.params.vectors if found is not None else None
+        return vectors.size if isinstance(vectors, models.VectorParams) else None
+
     async def version(self) -> str:
         """The server's own."""
         return (await self.ask(self._client.info)).version
