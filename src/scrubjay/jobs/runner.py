@@ -50,6 +50,7 @@ class Runner:
         self._asking: list[asyncio.Task[None]] = []
         self._down: set[str] = set()
         self._drained = float("-inf")
+        self._failed = False
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -109,16 +110,19 @@ class Runner:
         # What the engine lost is not written by anybody else: it does not wait until nobody writes.
         if self._down & {"vectors", "embedder"} or not (lacks or self._index.is_quiet):
             return
-        if (back or lacks or self._is_due()) and (self._indexing is None or self._indexing.done()):
+        hurry = back or (lacks and not self._failed)
+        if (hurry or self._is_due()) and (self._indexing is None or self._indexing.done()):
             # Also when it fails: what is in the way then is seldom gone a second later.
             self._drained = moment()
             # Beside the rest: a model that is new here has everything to read.
             self._indexing = asyncio.get_running_loop().create_task(self._index_all(), name="scrubjay-indexing")
 
     async def _index_all(self) -> None:
+        self._failed = True
         try:
             if done := await self._indexed():
                 log.info("indexed what waited", memories=done)
+            self._failed = False
         except Unavailable as error:
             log.warning("background work has to wait", error=str(error))
         except Exception:

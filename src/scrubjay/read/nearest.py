@@ -43,6 +43,8 @@ async def nearest(
         try:
             found = await vectors.search(number, vector, filter, now=now, limit=limit, among=among)
         except (StoreUnavailable, InvalidInput) as error:
+            if mirror is None and isinstance(error, StoreUnavailable):
+                raise
             if mirror is None:
                 # Whoever asked gave words: it is the engine that cannot take what the model makes of them.
                 raise StoreUnavailable(str(error)) from error

@@ -184,7 +184,10 @@ class Index:
 
     async def watch(self) -> bool:
         """Look whether the engine has what the marks promise. False when it lacks something, which `drain` gives it."""
-        own = await self._own()
+        try:
+            own = await self._own()
+        except Unavailable:
+            return True  # Nobody knows.
         return own is None or own.check is None or (own.is_complete and await own.check()) or bool(self._keeper.misfit)
 
     @property

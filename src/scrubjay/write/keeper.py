@@ -12,6 +12,7 @@ mirror answers, and what is missing loses its mark, page by page, so that draini
 """
 
 import asyncio
+from contextlib import suppress
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
@@ -180,7 +181,10 @@ class Keeper:
         """Take the marks off of what the engine lacks, if it lacks anything."""
         await self.check(generation, age=0.0)
         keeping = await self._generations.keeping()
-        if self._lacking or await self._has_fewer(generation.number, at_once=at_once):
+        fewer = False
+        with suppress(Unavailable):  # Down: that is said by whoever needs it.
+            fewer = await self._has_fewer(generation.number, at_once=at_once)
+        if self._lacking or fewer:
             if not keeping.filling:
                 await self._generations.refill(self._engine, at=self._clock(), doubt=False)
             self._filling = True
