@@ -205,21 +205,22 @@ async def test_one_that_was_emptied_while_nobody_writes_is_said_in_the_next_answ
 
 @pytest.mark.parametrize("engine", ["qdrant", "pgvector"], indirect=True)
 async def test_without_a_mirror_it_is_said_too_and_embedded_again(engine, tmp_path):
-    async with opened(tmp_path, engine, model := CountingEmbedder(), mirror="off", background=True) as jay:
+    async with opened(tmp_path, engine, mirror="off") as jay:
         await jay.remember_many(texts(40))
         await engine.vanish()
         assert (await by_meaning(jay))[1] == ("vectors",)
-        await eventually(lambda: is_whole(jay))
-        assert model.kept == 80
+        async with opened(tmp_path, engine, model := CountingEmbedder(), mirror="off", background=True):
+            await eventually(lambda: is_whole(jay))
+        assert model.kept == 40
 
 
 async def test_a_part_that_was_lost_is_noticed_and_comes_back(engine, tmp_path):
-    async with opened(tmp_path, engine, model := CountingEmbedder(), background=True) as jay:
+    async with opened(tmp_path, engine, model := CountingEmbedder()) as jay:
         ids = [one.memory.id for one in await jay.remember_many(texts(MANY))]
         await engine.lose(ids[-MANY // 3 :])
         await eventually(lambda: is_degraded(jay))
-        await eventually(lambda: is_whole(jay))
-    async with opened(tmp_path, engine) as jay:
+        async with opened(tmp_path, engine, background=True):
+            await eventually(lambda: is_whole(jay))
         # So few that hardly any sample shows them: the counts differ.
         await engine.lose(ids[7:8])
         assert await jay.reindex() == 1
