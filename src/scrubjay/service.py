@@ -208,7 +208,7 @@ class Scrubjay(Core):
             indexed = await self.parts.stores.texts.rebuild()
             if words or self.parts.index.embedder is None:
                 return indexed
-        await self.parts.index.hold()
+        await self.parts.index.hold(remake=True)
         if rebuild:
             await self.parts.index.rebuild()
         return await self.parts.index.drain(progress, adopt=adopt)
@@ -264,6 +264,8 @@ class Scrubjay(Core):
         if parts.is_open.is_set() and stores["records"].state == "up":
             with suppress(Unavailable):
                 pending = await parts.index.backlog()
+                if stores["vectors"].state == "up" and (fault := await parts.index.fault()):
+                    stores["vectors"] = replace(stores["vectors"], state="incomplete", error=fault)
         return Health(stores=stores, pending=pending)
 
     def for_tenant(self, tenant: str) -> "Scrubjay":

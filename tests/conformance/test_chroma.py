@@ -19,7 +19,7 @@ from patience import answered, at_most
 from scrubjay.backends.memory.vectors import MemoryVectors
 from scrubjay.backends.vectors.chroma import ChromaVectors
 from scrubjay.backends.vectors.chroma.place import Folder, Place, place_of
-from scrubjay.errors import Closed, InvalidInput, Misconfigured, StoreUnavailable
+from scrubjay.errors import Closed, InvalidInput, Misconfigured, StoreDamaged, StoreUnavailable
 from scrubjay.model import Filter, new_id
 from scrubjay.settings import read_settings
 from scrubjay.testing import NOW, ListedSuite, PortableVectorsSuite, VectorsSuite, a_scope, congruence_of_vectors
@@ -304,10 +304,12 @@ async def test_vectors_that_do_not_fit_are_refused(vectors):
     [small] = directions(1, dimensions=32)
     good, broken = directions(2)
     broken[3] = float("nan")
-    with pytest.raises(InvalidInput, match="32"):
+    with pytest.raises(StoreDamaged, match=r"64 dimensions.* 32: run `scrubjay reindex`"):
         await vectors.search(1, small, HERE, now=NOW, limit=3)
-    with pytest.raises(InvalidInput, match="32"):
+    with pytest.raises(StoreDamaged, match=r"64 dimensions.* 32: run `scrubjay reindex`"):
         await vectors.upsert(1, [an_entry(small)])
+    assert set((await vectors.sizes(1)).values()) == {64}
+    assert await vectors.sizes(2) == {}
     with pytest.raises(InvalidInput, match="32 and 64"):
         await vectors.upsert(1, [an_entry(small), an_entry(good)])
     with pytest.raises(InvalidInput, match="finite"):

@@ -18,7 +18,7 @@ from patience import answered, at_most
 from scrubjay.backends.memory.vectors import MemoryVectors
 from scrubjay.backends.vectors.qdrant import QdrantVectors, server
 from scrubjay.backends.vectors.qdrant.place import Place
-from scrubjay.errors import Closed, Conflict, InvalidInput, Misconfigured, StoreUnavailable
+from scrubjay.errors import Closed, Conflict, InvalidInput, Misconfigured, StoreDamaged, StoreUnavailable
 from scrubjay.model import Filter
 from scrubjay.testing import NOW, ListedSuite, PortableVectorsSuite, VectorsSuite, a_scope, congruence_of_vectors
 from scrubjay.testing.vectors import HERE, ROUNDING, an_entry, assert_nearest, directions, entries_of, ids_of
@@ -335,10 +335,12 @@ async def test_vectors_that_do_not_fit_are_refused(vectors):
     [small] = directions(1, dimensions=32)
     good, broken = directions(2)
     broken[3] = float("nan")
-    with pytest.raises(InvalidInput, match="32"):
+    with pytest.raises(StoreDamaged, match=r"64 dimensions.* 32: run `scrubjay reindex`"):
         await vectors.search(1, small, HERE, now=NOW, limit=3)
-    with pytest.raises(InvalidInput, match="32"):
+    with pytest.raises(StoreDamaged, match=r"64 dimensions.* 32: run `scrubjay reindex`"):
         await vectors.upsert(1, [an_entry(small)])
+    assert set((await vectors.sizes(1)).values()) == {64}
+    assert await vectors.sizes(2) == {}
     with pytest.raises(InvalidInput, match="32 and 64"):
         await vectors.upsert(1, [an_entry(small), an_entry(good)])
     with pytest.raises(InvalidInput, match="finite"):

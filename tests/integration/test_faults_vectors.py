@@ -215,3 +215,24 @@ async def test_the_mirror_answers_by_meaning_while_the_engine_is_down(stores, qd
         assert (await jay.vectors.rebuild()).embedded == 0
         again = await jay.recall("feline nap", **asked)
         assert ([hit.memory.id for hit in again], again.degraded) == ([hit.memory.id for hit in down], ())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("stores", ["sqlite"], indirect=True)
+async def test_after_a_long_outage_it_is_used_again_at_once(stores, qdrant):
+    """The pauses of a guard grow to half a minute: they are not for the task that asks whether it is back."""
+    async with scrubjay.open_async(**stores) as jay:
+        ids = await tell(jay, "before")
+        qdrant.fall()
+        for _ in range(40):
+            assert (await jay.recall("deploy number")).degraded == ("vectors",)
+            await asyncio.sleep(1)
+        qdrant.rise()
+
+        async def is_back():
+            return (await jay.recall("deploy number")).degraded == ()
+
+        seconds = await eventually(is_back, within=10)
+        print(f"back {seconds:.1f} s after it answers")  # noqa: T201 -- for the page
+        await eventually(lambda: is_drained(jay), within=RECOVERY_SECONDS)
+        await check_whole(jay, ids)

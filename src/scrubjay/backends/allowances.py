@@ -35,7 +35,7 @@ class MovingWindows:
         self._items: dict[RouteClass, RateLimitItem] = {}
         self._redis = redis
         # Less patient than others who use this Redis, so it must not close the way for them.
-        self._breaker = Breaker("rate limits")
+        self._breaker = Breaker("rate limits", most_pause=1.0)
         self._shared: tuple[Any, MovingWindowRateLimiter] | None = None
         self._own: MovingWindowRateLimiter | None = None
         self._ahead = -math.inf

@@ -6,11 +6,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Final, TypeVar
 
 from scrubjay.elapsed import moment
-from scrubjay.errors import Closed, ScrubjayError, Unavailable
+from scrubjay.errors import Closed, ScrubjayError, StoreDamaged, Unavailable
 from scrubjay.logs import logger
 from scrubjay.model import StoreHealth
+from scrubjay.ports.health import probing
 
 T = TypeVar("T")
+
+PROBED_SECONDS: Final = 5.0
+"""After a probe, nobody else is let through for so long: it is asked again before that."""
 
 FAILURES: Final = 3
 PAUSE: Final = 1.0
@@ -20,8 +24,8 @@ log = logger("breaker")
 
 
 def any_outage(error: Unavailable) -> bool:
-    """Whether the error says that the other side is down. One that was closed on purpose is not."""
-    return not isinstance(error, Closed)
+    """Whether the error says that the other side is down. One that was closed on purpose is not, nor a damaged one."""
+    return not isinstance(error, Closed | StoreDamaged)
 
 
 class Breaker:
@@ -29,8 +33,10 @@ class Breaker:
 
     After it exactly one call is let through. When it fails, the next pause is twice as long, up to `most_pause`
     seconds; when it succeeds, everybody is let through again. Pauses are shortened by up to half at random, so that
-    many processes do not come back together. `is_outage` says which of the Unavailable errors count. Any other error
-    is an answer too: whoever sends one is up. A call that is cancelled says nothing.
+    many processes do not come back together. Where a task asks in the background whether the other side is back, its
+    calls are let through at once, and those of nobody else (`ports.health.probing`). `is_outage` says which of the
+    Unavailable errors count. Any other error is an answer too: whoever sends one is up. A call that is cancelled says
+    nothing.
 
     For the tasks of one event loop.
     """
@@ -62,6 +68,8 @@ class Breaker:
         self._retry = 0.0
         self._trial: object | None = None
         """The one call that is let through after a pause, while it lasts."""
+        self._probed = float("-inf")
+        """When a task in the background last asked."""
         self._since: datetime | None = None
         self._error: Unavailable | None = None
         self._answered = False
@@ -107,7 +115,11 @@ class Breaker:
         """The token of a trial, or None while everybody is let through. Raises at once for all others."""
         if not self.is_open:
             return None
-        if self._trial is not None or self._clock() < self._retry:
+        if probing.get():
+            self._probed = self._clock()
+        elif self._clock() < max(self._retry, self._probed + PROBED_SECONDS):
+            raise self._refusal()
+        if self._trial is not None:
             raise self._refusal()
         self._trial = object()
         return self._trial
@@ -115,7 +127,8 @@ class Breaker:
     def _refusal(self) -> Unavailable:
         since = f"{self._since:%Y-%m-%d %H:%M:%S} UTC" if self._since is not None else "just now"
         wait = self._retry - self._clock()
-        next_try = "It is being tried right now" if self._trial is not None else f"It is tried again in {wait:.1f} s"
+        is_tried = self._trial is not None or wait <= 0
+        next_try = "It is being tried right now" if is_tried else f"It is tried again in {wait:.1f} s"
         kind = type(self._error) if self._error is not None else Unavailable
         return kind(f"{self.name} is down since {since}: {str(self._error).rstrip('.')}. {next_try}")
 
@@ -138,7 +151,9 @@ class Breaker:
         if not self.is_open:
             self._since = self._now()
             log.warning("store is down", store=self.name, error=str(error))
-        longest = min(self._most_pause, self._pause * 2**self._opened)
-        self._opened += 1
+        if not (probing.get() and self.is_open):
+            # Who asks in the background goes on as before, however long it takes.
+            self._opened += 1
+        longest = min(self._most_pause, self._pause * 2 ** (0 if probing.get() else self._opened - 1))
         self._retry = self._clock() + longest * (1 - self._chance() / 2)
         self._error = error

@@ -1,18 +1,23 @@
 """Ask every store and model whether it is there: for whoever looks after the memory, and to notice who is back."""
 
 import asyncio
+import random
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
-from scrubjay.errors import Unavailable
+from scrubjay.errors import ScrubjayError, Unavailable
 from scrubjay.model import StoreHealth
 from scrubjay.ports import Embedder, Guarded, Probe
-from scrubjay.ports.health import Loading
+from scrubjay.ports.health import Loading, probing
 
 PROBE_SECONDS: Final = 5.0
 """How long a part may take to say that it is there. Each has shorter limits of its own."""
+
+ASK_EVERY: Final = 1.0
+"""Seconds between two questions to something that is down, about."""
 
 LOAD_SECONDS: Final = 60.0
 """How long this process may take to load what it asks a part with: on a busy machine, a driver takes many seconds."""
@@ -78,14 +83,19 @@ async def look(part: str, probe: Probe, *, name: str) -> StoreHealth:
     return replace(known, state="up", error="", retry=None, milliseconds=took)
 
 
-async def find_down(probes: Mapping[str, Probe]) -> set[str]:
-    """Name the parts that are down. Those among them that are due are asked, and are not named if they are back."""
-    guarded = {part: probe for part, probe in probes.items() if isinstance(probe, Guarded)}
-    for probe in guarded.values():
+async def ask_while_down(probe: Guarded) -> None:
+    """Ask about once a second as long as it is down, whoever else wants something of it; return only when cancelled.
+
+    So it is used again within two seconds, and nobody who has work to do waits to find out that it is still down.
+    """
+    probing.set(True)
+    while True:
+        await asyncio.sleep(ASK_EVERY * random.uniform(0.75, 1.25))  # noqa: S311 -- so that processes do not ask together
         if probe.health.state == "down":
-            # Returns at once with an error while the guard makes a pause; a failure is in its health.
-            try:
+            with suppress(ScrubjayError):
                 await probe.ping()
-            except Unavailable:
-                continue
-    return {part for part, probe in guarded.items() if probe.health.state == "down"}
+
+
+def down_among(probes: Mapping[str, Probe]) -> set[str]:
+    """Name the parts that are known to be down. Asks nobody."""
+    return {part for part, probe in probes.items() if isinstance(probe, Guarded) and probe.health.state == "down"}

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-StoreState: TypeAlias = Literal["up", "down", "unknown"]
+StoreState: TypeAlias = Literal["up", "incomplete", "down", "unknown"]
 HealthState: TypeAlias = Literal["ready", "degraded", "down"]
 
 
@@ -16,11 +16,11 @@ class StoreHealth:
     name: str
     """Which one: its address, or its kind where it has none. Never with a password."""
     state: StoreState
-    """`unknown` until it was asked for the first time."""
+    """`unknown` until it was asked for the first time; `incomplete` when it answers and lacks what it should hold."""
     since: datetime | None = None
     """Since when it is in this state, as far as this process knows."""
     error: str = ""
-    """Why it is down."""
+    """Why it is down, or what it lacks and how far it is with having it again."""
     retry: datetime | None = None
     """Before this moment it is not asked again: whoever needs it is told at once that it is down."""
     milliseconds: float | None = None
@@ -43,4 +43,4 @@ class Health:
         """`down` without the records, `degraded` without any other part, `ready` with all of them."""
         if self.stores["records"].state == "down":
             return "down"
-        return "degraded" if any(one.state == "down" for one in self.stores.values()) else "ready"
+        return "degraded" if any(one.state in ("down", "incomplete") for one in self.stores.values()) else "ready"

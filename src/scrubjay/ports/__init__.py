@@ -19,6 +19,7 @@ from scrubjay.ports.indexes import (
     Listed,
     Match,
     SharedLeftover,
+    Sized,
     Texts,
     Vectors,
 )
@@ -98,6 +99,7 @@ __all__ = [
     "SharedLeftover",
     "SharedVectors",
     "Sight",
+    "Sized",
     "Stage",
     "Still",
     "Stirred",

@@ -1,11 +1,15 @@
 """How to ask a store or a model whether it is there, and how to leave one alone that is not."""
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol, TypeVar, runtime_checkable
+from contextvars import ContextVar
+from typing import Final, Protocol, TypeVar, runtime_checkable
 
 from scrubjay.model import StoreHealth
 
 T = TypeVar("T")
+
+probing: Final[ContextVar[bool]] = ContextVar("probing", default=False)
+"""Set by whoever does nothing but ask whether something that is down is back: a guard lets that through at any time."""
 
 
 @runtime_checkable

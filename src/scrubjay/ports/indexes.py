@@ -74,10 +74,10 @@ class Generations(Protocol):
     async def keep(self, engine: str, *, at: datetime) -> None:
         """Note that the marks speak of this engine, whose name has up to 24 signs, and that a process works with it."""
 
-    async def refill(self, engine: str, *, at: datetime) -> int:
+    async def refill(self, engine: str, *, at: datetime, doubt: bool = True) -> int:
         """The same, and doubt every mark: they become `UNSURE`, and the engine counts as being filled. All or none.
 
-        Returns how many memories were marked.
+        Returns how many memories were marked. Without `doubt`, the marks stay as they are.
         """
 
     async def filled(self) -> None:
@@ -241,6 +241,14 @@ class Vectors(Protocol):
 
     async def shut(self) -> None:
         """Let go of files and connections. Safe to call twice."""
+
+
+@runtime_checkable
+class Sized(Protocol):
+    """A vector engine that can say how large the vectors are that it has room for."""
+
+    async def sizes(self, generation: int) -> dict[str, int]:
+        """Return how many dimensions the vectors of each collection of this generation have, by its name."""
 
 
 @runtime_checkable

@@ -384,6 +384,18 @@ class Records(Protocol):
         are the end.
         """
 
+    async def count_marked(self, generation: int) -> int:
+        """Count what `marked` would return without a limit."""
+
+    async def marked_of(self, generation: int, ids: Sequence[UUID]) -> list[UUID]:
+        """Return those of these that are marked with this generation, in the order asked."""
+
+    async def sample_marked(self, generation: int, *, limit: int) -> list[UUID]:
+        """Return some of the memories that are marked with this generation, at random and at most so many.
+
+        None only when there is none. It takes the same time however many there are.
+        """
+
     async def missing(self, ids: Sequence[UUID]) -> list[UUID]:
         """Return those of these that no tenant has stored, each once, in the order asked."""
 

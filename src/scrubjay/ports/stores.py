@@ -3,7 +3,7 @@
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from scrubjay.model import Generation
 from scrubjay.ports.blobs import Blobs
@@ -19,6 +19,20 @@ Clock: TypeAlias = Callable[[], datetime]
 """Tells the time, aware and in UTC."""
 
 
+Found: TypeAlias = Literal["full", "short", "empty"]
+"""What came of a search: as many as were asked for, fewer, or none."""
+
+
+class Check(Protocol):
+    """How whoever asks an engine finds out that it lost something."""
+
+    async def __call__(self, *, found: Found = "full") -> bool:
+        """Say whether the engine has all that was indexed, as far as a look shows that is a second old at most.
+
+        After a search that found fewer than it could, the look is newer. Raises nothing when the engine is down.
+        """
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
     """The generation that answers now, and the model to ask it with."""
@@ -27,6 +41,8 @@ class Serving:
     embedder: Embedder
     is_complete: bool = True
     """Whether the engine has the vectors of all that was indexed; False while it is being filled again."""
+    check: "Check | None" = field(default=None, repr=False, compare=False)
+    """Looks whether the engine still has all that was indexed. None where the vectors cannot be lost by themselves."""
     is_fallback: bool = False
     """Whether it stands in for the configured model, which cannot answer; it has vectors of a part of the memories."""
     scale: Calibrated | None = field(init=False, repr=False, compare=False)

@@ -34,7 +34,7 @@ async def nearest(
     limit: int,
     among: Sequence[UUID] | None = None,
 ) -> Nearest:
-    """Find what is nearest. While the engine is down or being filled, its mirror answers, if it has one.
+    """Find what is nearest. While the engine is down or lacks something, its mirror answers, if it has one.
 
     Raises StoreUnavailable when nobody can.
     """
@@ -42,10 +42,15 @@ async def nearest(
     if mirror is None or serving.is_complete:
         try:
             found = await _searched(vectors, number, vector, filter, now=now, limit=limit, among=among)
-            return Nearest(matches=found, is_whole=serving.is_complete)
         except StoreUnavailable:
             if mirror is None:
                 raise
+        else:
+            is_whole = serving.is_complete
+            if is_whole and serving.check is not None:
+                is_whole = await serving.check(found="full" if len(found) >= limit else "short" if found else "empty")
+            if is_whole or mirror is None:
+                return Nearest(matches=found, is_whole=is_whole)
     found = await _searched(mirror, number, vector, filter, now=now, limit=limit, among=among)
     return Nearest(matches=found, is_whole=False)
 

@@ -134,6 +134,13 @@ class KeepingSuite:
         assert marks == [UNSURE, UNSURE, UNSURE, None]
         assert (await store.backlog(1), await store.backlog(2)) == (4, 4)
 
+    async def test_refilling_may_leave_the_marks_as_they_are(self, store: MarkingStore) -> None:
+        [marked] = await told(store, *some_memories(1))
+        await store.mark([marked.id], 1)
+        assert await store.refill("pgvector", at=NOW, doubt=False) == 0
+        assert await store.keeping() == Keeping(engine="pgvector", seen=NOW, filling=True)
+        assert await store.count_marked(1) == 1
+
     async def test_what_is_filled_is_complete(self, store: MarkingStore) -> None:
         await store.refill("embedded", at=NOW)
         await store.keep("embedded", at=NOW + HOUR)

@@ -18,7 +18,7 @@ from scrubjay.write.embed import embed
 
 log = logger("index")
 
-_DOWN_SECONDS: Final = 5.0
+_DOWN_SECONDS: Final = 1.0
 """How long a model that could not answer is not asked first. Its guard keeps the wait short when it is asked again."""
 
 _FRESH_SECONDS: Final = 2.0

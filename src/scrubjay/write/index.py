@@ -11,23 +11,26 @@ import sys
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Final, TypeAlias
-from uuid import UUID
 
 from scrubjay.elapsed import moment
-from scrubjay.errors import Conflict, EmbedderUnavailable, Unavailable
+from scrubjay.errors import EmbedderUnavailable, ScrubjayError, Unavailable
 from scrubjay.logs import logger
 from scrubjay.model import Generation, GenerationState, Identity, Memory
-from scrubjay.ports import Ahead, Clock, Embedder, Entry, Events, PortableVectors, Serving, Stores
-from scrubjay.ports.indexes import SILENT, UNSURE, WORDS_ONLY
+from scrubjay.ports import Ahead, Clock, Embedder, Events, Serving, Stores
+from scrubjay.ports.indexes import SILENT, WORDS_ONLY
+from scrubjay.ports.stores import Found
 from scrubjay.write.announce import switched
 from scrubjay.write.embed import embed, embed_parts
 from scrubjay.write.fallback import Fallbacks
-from scrubjay.write.keeper import Keeper
-from scrubjay.write.mirror import lend
+from scrubjay.write.fill import fill
+from scrubjay.write.generations import drop_unused, go_back
+from scrubjay.write.keeper import CHECK_SECONDS, Keeper
 from scrubjay.write.models import Models
 from scrubjay.write.quiet import Quiet
 from scrubjay.write.together import Together
+from scrubjay.write.waiting import Waiting
 
 log = logger("index")
 
@@ -82,8 +85,7 @@ class Index:
         self.quiet = Quiet(frozenset(words_only), hidden)
         """Which memories have no vectors."""
         self._heard = self.quiet.is_configured
-        self.waited_at = float("-inf")
-        """When something last had to wait, by `elapsed.moment`."""
+        self.waiting = Waiting()
 
     @property
     def embedder(self) -> Embedder | None:
@@ -159,7 +161,7 @@ class Index:
                 known = await self._generations.generations()
                 active = next(one for one in known if one.state == "active")
             embedder = self._embedder if active.identity == identity else self.models.opened(active.identity)
-            await self._keeper.look(active.number)
+            await self._keeper.look(active)
             self._serving = self._answering(active, embedder)
             # A generation that was active before is not built again by itself: two processes with different models
             # would take turns for ever. `drain(adopt=True)` is how a person goes back to it.
@@ -170,24 +172,49 @@ class Index:
     def _answering(self, active: Generation, embedder: Embedder | None) -> Serving | None:
         if embedder is None or self._keeper.elsewhere:
             return None
-        return Serving(generation=active, embedder=embedder, is_complete=self._keeper.is_complete)
+        # On one file the vectors are written with the records, and cannot be lost without them.
+        check = partial(self._check, active) if self._joint is None else None
+        return Serving(generation=active, embedder=embedder, is_complete=self._keeper.is_complete, check=check)
+
+    async def _check(self, active: Generation, *, found: Found = "full") -> bool:
+        is_complete = await self._keeper.check(active, age=CHECK_SECONDS[found])
+        if not is_complete:
+            self.look_again()
+        return is_complete
+
+    async def watch(self) -> bool:
+        """Look whether the engine has what the marks promise. False when it lacks something, which `drain` gives it."""
+        try:
+            own = await self._own()
+        except Unavailable:
+            return True  # Nobody knows.
+        return own is None or own.check is None or (own.is_complete and await own.check()) or bool(self._keeper.misfit)
+
+    @property
+    def is_filling(self) -> bool:
+        """Whether the engine lost something, and has not everything again."""
+        return self._keeper.is_filling
 
     async def fault(self) -> str:
-        """What is wrong with where the vectors are, in one sentence with its remedy; empty when nothing is."""
-        await self._look()
-        return self._keeper.fault()
+        """What is wrong with where the vectors are now, in one sentence with its remedy; empty when nothing is."""
+        await self._look(again=True)
+        return await self._keeper.fault(own.generation if (own := self._serving) and own.check else None)
 
-    async def hold(self) -> None:
-        """Let the marks speak of the engine that was configured. Raises Conflict while another one is at work."""
-        if self._embedder is not None and not await self._held():
+    async def hold(self, *, remake: bool = False) -> None:
+        """Let the marks speak of the engine that was configured. Raises Conflict while another one is at work.
+
+        With `remake`, what is in the engine and cannot hold vectors of the model is dropped.
+        """
+        if self._embedder is not None and not await self._held(remake=remake):
             raise self._keeper.refusal()
 
-    async def _held(self) -> bool:
+    async def _held(self, *, remake: bool = False) -> bool:
         if self._embedder is None:
             await self._keeper.clear()
             return False
         await self._look(again=True)
-        held = await self._keeper.hold(await self._active_number())
+        known = await self._generations.generations()
+        held = await self._keeper.hold(next(one for one in known if one.state == "active"), remake=remake)
         await self._look(again=True)
         return held
 
@@ -233,8 +260,10 @@ class Index:
         except EmbedderUnavailable as error:
             await self._stand_in(self.quiet.loud(memories))
             return self._has_to_wait(memories, error)
-        except Unavailable as error:
+        except ScrubjayError as error:
+            # Also what the engine refuses: the records are stored, and a write does not fail for what is derived.
             return self._has_to_wait(memories, error)
+        self.waiting.over()
         return True
 
     async def _stand_in(self, memories: Sequence[Memory]) -> None:
@@ -247,9 +276,8 @@ class Index:
         except Unavailable as error:
             log.warning("fallback cannot index", memories=len(memories), error=str(error))
 
-    def _has_to_wait(self, memories: Sequence[Memory], error: Unavailable) -> bool:
-        log.warning("indexing has to wait", memories=len(memories), error=str(error))
-        self.waited_at = moment()
+    def _has_to_wait(self, memories: Sequence[Memory], error: ScrubjayError) -> bool:
+        self.waiting.note(len(memories), error)
         return False
 
     async def renew(self, memories: Sequence[Memory]) -> bool:
@@ -261,7 +289,7 @@ class Index:
             return True
         try:
             await self._vectors.remove([memory.id for memory in memories])
-        except Unavailable as error:
+        except ScrubjayError as error:
             return self._has_to_wait(memories, error)
         return await self.add(memories)
 
@@ -276,7 +304,7 @@ class Index:
             if own is not None:
                 missing = set(await self._vectors.missing(own.generation.number, ids))
                 await self._records.mark([one for one in ids if one not in missing], own.generation.number)
-        except Unavailable as error:
+        except ScrubjayError as error:
             return self._has_to_wait(memories, error)
         return True
 
@@ -294,13 +322,13 @@ class Index:
         if self._embedder is None:
             return 0
         try:
-            target = await self._target()
+            if (target := await self._target()) is not None:
+                return await self._records.backlog(target.number)
+            if not self._keeper.elsewhere:
+                return 0
         except EmbedderUnavailable:
-            # A model that was never reached has no generation yet: count by the one that is there, or all of them.
-            return await self._records.backlog(await self._active_number())
-        if target is None and self._keeper.elsewhere:
-            return await self._records.backlog(await self._active_number())
-        return await self._records.backlog(target.number) if target else 0
+            pass  # A model that was never reached has no generation: count by the one that is there, or all of them.
+        return await self._records.backlog(await self._active_number())
 
     async def _active_number(self) -> int:
         known = await self._generations.generations()
@@ -319,7 +347,7 @@ class Index:
 
         With `adopt`, the model that was configured takes over, also when it was replaced or undone before.
         """
-        if not await self._held() or self._embedder is None:
+        if not await self._held() or self._embedder is None or self._keeper.misfit:
             return 0
         if not self._heard:
             # Every kind is to have vectors, and some may have been stored by a process that gave them none.
@@ -336,7 +364,8 @@ class Index:
         # The active generation takes one round: what another process marks for the one it builds is no backlog.
         most = total if target.state == "active" else sys.maxsize
         while done < most and (waiting := await self._records.pending(target.number, limit=BATCH)):
-            await self._catch_up(target.number, embedder, waiting)
+            loud = await self._with_vectors(waiting)
+            await fill(self._vectors, target.number, embedder, loud, together=self._together)
             done += len(waiting)
             if progress is not None:
                 progress(done, max(total, done))
@@ -345,39 +374,13 @@ class Index:
             log.info("embedding generation switched", generation=target.number, model=str(target.identity))
             await self._look(again=True)
             await self._events.publish(switched(target, self._clock()))
-        if await self._keeper.settle():
+        if await self._keeper.settle(target.number):
             self.look_again()
         return done
 
-    async def _catch_up(self, generation: int, embedder: Embedder, pending: Sequence[Memory]) -> None:
-        waiting = await self._with_vectors(pending)
-        # One that carries another generation's mark may have vectors here from before, and then needs only the mark.
-        marked = [memory.id for memory in waiting if memory.generation is not None]
-        missing = set(await self._vectors.missing(generation, marked)) if marked else set()
-        stored = set(marked) - missing
-        doubted = [memory for memory in waiting if memory.generation == UNSURE and memory.id in stored]
-        stored -= {memory.id for memory in doubted} - await self._renewed(generation, doubted)
-        lacking = [memory for memory in waiting if memory.id not in stored]
-        await self._store(generation, embedder, await lend(self._vectors, generation, lacking))
-        await self._together.mark(generation, {memory.id: memory.superseded_at is None for memory in waiting})
-
-    async def _renewed(self, generation: int, doubted: Sequence[Memory]) -> set[UUID]:
-        """Bring what a search filters by up to date; the vectors themselves hold, since a new text is a new memory."""
-        if not doubted or not isinstance(self._vectors, PortableVectors):
-            return set()
-        by_id = {memory.id: memory for memory in doubted}
-        stored = await self._vectors.entries(generation, list(by_id))
-        await self._vectors.upsert(generation, [Entry.of(by_id[one.id], one.spans, one.vectors) for one in stored])
-        return {one.id for one in stored}
-
     async def rollback(self) -> Generation:
         """Let the generation that was active before answer again. Raises Conflict when there is none."""
-        known = await self._generations.generations()
-        retired = [one for one in known if one.state == "retired" and one.switched_at is not None]
-        if not retired:
-            raise Conflict("there is no earlier embedding generation to go back to")
-        last = max(retired, key=lambda one: (one.switched_at, one.number))
-        await self._generations.switch(last.number, at=self._clock(), leaving="undone")
+        last = await go_back(self._generations, at=self._clock())
         await self._look(again=True)
         await self._events.publish(switched(last, self._clock()))
         return last
@@ -391,10 +394,6 @@ class Index:
 
     async def sweep(self) -> list[Generation]:
         """Delete the vectors of generations that no longer answer; after this there is no way back to them."""
-        known = await self._generations.generations()
-        gone = [one for one in known if one.state in ("retired", "undone") or self._fallbacks.are_done_with(one)]
-        for one in gone:
-            await self._vectors.drop(one.number)
-            await self._generations.drop(one.number)
+        gone = await drop_unused(self._generations, self._vectors, are_done_with=self._fallbacks.are_done_with)
         await self._look(again=True)
         return gone

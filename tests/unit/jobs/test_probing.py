@@ -7,9 +7,10 @@ import pytest
 from scrubjay.backends.breaker import Breaker
 from scrubjay.errors import EmbedderUnavailable, StoreUnavailable
 from scrubjay.jobs import probing
-from scrubjay.jobs.probing import Embedding, InProcess, find_down, look
+from scrubjay.jobs.probing import Embedding, InProcess, ask_while_down, down_among, look
 from scrubjay.model import Health, StoreHealth
 from scrubjay.testing import ToyEmbedder
+from scrubjay.testing.events import eventually
 
 
 class Store:
@@ -86,22 +87,52 @@ async def test_a_model_of_this_process_is_loaded_once():
     assert model.calls == 2
 
 
-async def test_who_is_down_is_asked_when_it_is_due():
+@pytest.fixture
+async def asking(monkeypatch):
+    """Asks a store in the background while it is down, every few milliseconds."""
+    monkeypatch.setattr(probing, "ASK_EVERY", 0.002)
+    tasks = []
+    yield lambda store: tasks.append(asyncio.create_task(ask_while_down(store)))
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def test_who_is_down_is_asked_in_the_background_however_long_its_pause_is(asking):
     store, other = Store(), Store()
     probes = {"vectors": store, "records": other, "embedder": InProcess()}
-    assert await find_down(probes) == set()
-    assert store.asked == 0, "who is not known to be down is not asked"
+    asking(store)
+    await asyncio.sleep(0.02)
+    assert (down_among(probes), store.asked) == (set(), 0), "who is not known to be down is not asked"
     store.away = True
     await look("vectors", store, name="vectors")
-    for _ in range(10):
-        assert await find_down(probes) == {"vectors"}
-    assert store.asked == 1
-    store.seconds = 1.0
-    assert await find_down(probes) == {"vectors"}
+    assert down_among(probes) == {"vectors"}
+    await eventually(lambda: store.asked > 8)  # Its clock stands still, and no pause would ever be over.
     store.away = False
-    store.seconds = 3.0
-    assert await find_down(probes) == set()
-    assert store.asked == 3
+    await eventually(lambda: not down_among(probes))
+
+
+async def test_nobody_else_is_let_through_while_somebody_asks_in_the_background(asking):
+    store = Store()
+    store.away = True
+    await look("vectors", store, name="vectors")
+    asking(store)
+    await eventually(lambda: store.asked > 2)
+    store.seconds = 4.0  # Every pause is over, and it was asked just now.
+    with pytest.raises(StoreUnavailable, match="is down since"):
+        await store.ping()
+
+
+async def test_without_anybody_who_asks_in_the_background_callers_try_when_it_is_due():
+    store = Store()
+    store.away = True
+    await look("vectors", store, name="vectors")
+    store.away = False
+    with pytest.raises(StoreUnavailable):
+        await store.ping()
+    store.seconds = 1.0
+    await store.ping()
+    assert store.asked == 2
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from scrubjay.backends.events import LocalEvents
 from scrubjay.backends.memory import MemoryStore, MemoryVectors
 from scrubjay.backends.memory.blobs import MemoryBlobs
-from scrubjay.errors import EmbedderUnavailable, Misconfigured, StoreUnavailable
+from scrubjay.errors import EmbedderUnavailable, InvalidInput, Misconfigured, StoreUnavailable
 from scrubjay.model import Filter
 from scrubjay.ports import UNSURE, Stores
 from scrubjay.testing import NOW, Ticking, ToyEmbedder, a_memory, a_scope, some_memories
@@ -166,6 +166,40 @@ async def test_a_store_that_is_down_is_no_reason_to_fail(stores):
     memories = await told(stores.records, *some_memories(2))
     assert not await index.add(memories)
     assert not await index.retire(memories)
+    assert not await index.renew(memories)
+    assert await marks(stores) == [None, None]
+
+
+async def test_an_outage_is_two_lines_in_the_log_however_much_is_written(stores, caplog):
+    caplog.set_level("INFO")
+
+    class Down(MemoryVectors):
+        is_down = True
+
+        async def upsert(self, generation, entries):
+            if self.is_down:
+                raise StoreUnavailable
+            await super().upsert(generation, entries)
+
+    index = index_of(replace(stores, vectors=(engine := Down())))
+    for memory in await told(stores.records, *some_memories(20)):
+        assert not await index.add([memory])
+    engine.is_down = False
+    assert await index.add(await told(stores.records, a_memory("The engine is back")))
+    said = [record.getMessage() for record in caplog.records if "indexing" in record.getMessage()]
+    assert len(said) == 2
+    assert "indexing has to wait" in said[0]
+    assert "waited=20" in said[1]
+
+
+async def test_what_the_engine_refuses_waits_and_fails_no_write(stores):
+    class Refusing(MemoryVectors):
+        async def upsert(self, generation, entries):
+            raise InvalidInput("vectors of another size")
+
+    index = index_of(replace(stores, vectors=Refusing()))
+    memories = await told(stores.records, *some_memories(2))
+    assert not await index.add(memories)
     assert not await index.renew(memories)
     assert await marks(stores) == [None, None]
 

@@ -317,6 +317,18 @@ class EncryptedRecords:
         """Return the memories of every tenant that are marked with this generation, oldest first."""
         return await self._records.marked(generation, limit=limit, after=after)
 
+    async def count_marked(self, generation: int) -> int:
+        """Count the memories of every tenant that are marked with this generation."""
+        return await self._records.count_marked(generation)
+
+    async def marked_of(self, generation: int, ids: Sequence[UUID]) -> list[UUID]:
+        """Return those of these that are marked with this generation, in the order asked."""
+        return await self._records.marked_of(generation, ids)
+
+    async def sample_marked(self, generation: int, *, limit: int) -> list[UUID]:
+        """Return some of the memories that are marked with this generation, at random and at most so many."""
+        return await self._records.sample_marked(generation, limit=limit)
+
     async def missing(self, ids: Sequence[UUID]) -> list[UUID]:
         """Return those of these that no tenant has stored, each once, in the order asked."""
         return await self._records.missing(ids)

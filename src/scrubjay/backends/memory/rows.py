@@ -1,5 +1,6 @@
 """The memories of the store that keeps them in dicts, and what is derived from them to save looking at all."""
 
+import random
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +28,19 @@ class MemoryRows:
         self._keyed: dict[tuple[Scope, str], dict[UUID, None]] = {}
         self._positions: dict[Scope, dict[UUID, int]] = {}
         self._terms: dict[UUID, Counter[str]] = {}
+
+    async def count_marked(self, generation: int) -> int:
+        """Count the memories of every tenant that are marked with this generation."""
+        return sum(memory.generation == generation for memory in self._memories.values())
+
+    async def marked_of(self, generation: int, ids: Sequence[UUID]) -> list[UUID]:
+        """Return those of these that are marked with this generation, in the order asked."""
+        return [memory.id for memory in self._named(ids) if memory.generation == generation]
+
+    async def sample_marked(self, generation: int, *, limit: int) -> list[UUID]:
+        """Return some of the memories that are marked with this generation, at random and at most so many."""
+        marked = [memory.id for memory in self._memories.values() if memory.generation == generation]
+        return random.sample(marked, min(limit, len(marked)))
 
     def _named(self, ids: Iterable[UUID]) -> list[Memory]:
         return [self._memories[one] for one in ids if one in self._memories]

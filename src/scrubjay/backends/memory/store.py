@@ -302,10 +302,10 @@ class MemoryStore(MemoryRows, MemoryGenerations, MemoryPurges):
         """Return those of these that no tenant has stored, each once, in the order asked."""
         return [one for one in dict.fromkeys(ids) if one not in self._memories]
 
-    async def refill(self, engine: str, *, at: datetime) -> int:
-        """Let the marks speak of this engine, and doubt every one; return how many memories were marked."""
+    async def refill(self, engine: str, *, at: datetime, doubt: bool = True) -> int:
+        """Let the marks speak of this engine, and doubt every one, or none; return how many memories were marked."""
         self._keeping = Keeping(engine=engine, seen=at, filling=True)
-        marked = [memory for memory in self._memories.values() if memory.generation is not None]
+        marked = [memory for memory in self._memories.values() if doubt and memory.generation is not None]
         for memory in marked:
             self._put(replace(memory, generation=UNSURE))
         return len(marked)

@@ -40,7 +40,7 @@ class RedisVectorCache:
         self._within = within
         self._kept_seconds = kept_seconds
         # Less patient than others who use this Redis, so it must not close the way for them.
-        self._breaker = Breaker("embedding cache")
+        self._breaker = Breaker("embedding cache", most_pause=1.0)
         self._writes: set[asyncio.Task[None]] = set()
         self.hits = 0
         """Texts whose vector was there."""

@@ -108,15 +108,15 @@ class SqlGenerations:
         """Note that the marks speak of this engine, and that a process works with it now."""
         await self._database.note(lambda connection: _kept(connection, engine, at))
 
-    async def refill(self, engine: str, *, at: datetime) -> int:
-        """The same, and doubt every mark; return how many memories were marked."""
+    async def refill(self, engine: str, *, at: datetime, doubt: bool = True) -> int:
+        """The same, and doubt every mark, or none; return how many memories were marked."""
 
         def work(connection: Connection) -> int:
             _kept(connection, engine, at)
             if connection.execute(update(counters).where(counters.c.name == _FILLING).values(value=1)).rowcount == 0:
                 connection.execute(insert(counters).values(name=_FILLING, value=1))
-            doubt = update(memories).where(memories.c.generation.is_not(None)).values(generation=UNSURE)
-            return connection.execute(doubt).rowcount
+            doubted = update(memories).where(memories.c.generation.is_not(None)).values(generation=UNSURE)
+            return connection.execute(doubted).rowcount if doubt else 0
 
         # Every row is written: a server may take longer for that than for anything else.
         return await self._database.rework(work)

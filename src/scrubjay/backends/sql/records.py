@@ -20,6 +20,7 @@ from scrubjay.backends.sql.derived import check_derived
 from scrubjay.backends.sql.kinship import pages
 from scrubjay.backends.sql.places import admitted
 from scrubjay.backends.sql.rows import Reader, in_order, rows
+from scrubjay.backends.sql.sampling import marked_of, sampled
 from scrubjay.backends.sql.schema import lineage, memories
 from scrubjay.backends.sql.tellings import Teller
 from scrubjay.model import Filter, Memory, Order, Remembered, Scope
@@ -354,6 +355,19 @@ class SqlRecords:
             return list(connection.execute(page.order_by(_COLUMN.seq).limit(limit)).scalars())
 
         return await self._database.read(work)
+
+    async def count_marked(self, generation: int) -> int:
+        """Count the memories of every tenant that are marked with this generation."""
+        statement = select(func.count()).select_from(memories).where(_COLUMN.generation == generation)
+        return await self._database.glance(lambda connection: connection.execute(statement).scalar_one())
+
+    async def marked_of(self, generation: int, ids: Sequence[UUID]) -> list[UUID]:
+        """Return those of these that are marked with this generation, in the order asked."""
+        return await self._database.read(lambda connection: marked_of(connection, generation, ids))
+
+    async def sample_marked(self, generation: int, *, limit: int) -> list[UUID]:
+        """Return some of the memories that are marked with this generation, at random and at most so many."""
+        return await self._database.read(lambda connection: sampled(connection, generation, limit))
 
     async def missing(self, ids: Sequence[UUID]) -> list[UUID]:
         """Return those of these that no tenant has stored, each once, in the order asked."""

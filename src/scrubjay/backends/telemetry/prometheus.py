@@ -207,7 +207,9 @@ def asked_metrics(health: Health, numbers: Mapping[str, float], *, version: str,
     known: dict[str, list[tuple[list[str], float]]] = {
         "scrubjay_build_info": [([version], 1.0)],
         "scrubjay_open": [([], float(is_open))],
-        "scrubjay_store_up": [([part], float(store.state == "up")) for part, store in health.stores.items()],
+        "scrubjay_store_up": [
+            ([part], float(store.state in ("up", "incomplete"))) for part, store in health.stores.items()
+        ],
         "scrubjay_store_ping_seconds": [
             ([part], store.milliseconds / 1000)
             for part, store in health.stores.items()

@@ -9,7 +9,7 @@ from uuid import UUID
 
 from scrubjay.errors import StoreUnavailable
 from scrubjay.model import Filter, StoreHealth
-from scrubjay.ports import Entry, Guard, Listed, Match, PortableVectors, Probe, Vectors, stage
+from scrubjay.ports import Entry, Guard, Listed, Match, PortableVectors, Probe, Sized, Vectors, stage
 
 if TYPE_CHECKING:
     from scrubjay.ports import Matrix
@@ -42,6 +42,7 @@ class GuardedVectors:
 
     entries: Callable[[int, Sequence[UUID]], Awaitable[list[Entry]]]
     ids: Callable[..., Awaitable[list[UUID]]]
+    sizes: Callable[[int], Awaitable[dict[str, int]]]
 
     def __init__(
         self,
@@ -59,6 +60,8 @@ class GuardedVectors:
             self.entries = partial(self._forward, engine.entries)
         if isinstance(engine, Listed):
             self.ids = partial(self._forward, engine.ids)
+        if isinstance(engine, Sized):
+            self.sizes = partial(self._forward, engine.sizes)
 
     @property
     def health(self) -> StoreHealth:

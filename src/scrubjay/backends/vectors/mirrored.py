@@ -8,7 +8,7 @@ from uuid import UUID
 
 from scrubjay.errors import StoreUnavailable
 from scrubjay.model import Filter
-from scrubjay.ports import Entry, Listed, Match, PortableVectors, Vectors
+from scrubjay.ports import Entry, Listed, Match, PortableVectors, Sized, Vectors
 from scrubjay.ports.mirror import Mirror
 
 if TYPE_CHECKING:
@@ -25,12 +25,15 @@ class MirroredVectors:
     """
 
     ids: Callable[..., Awaitable[list[UUID]]]
+    sizes: Callable[[int], Awaitable[dict[str, int]]]
 
     def __init__(self, engine: Vectors, mirror: Mirror) -> None:
         self._engine = engine
         self._mirror = mirror
         if isinstance(engine, Listed):
             self.ids = engine.ids
+        if isinstance(engine, Sized):
+            self.sizes = engine.sizes
 
     @property
     def engine(self) -> Vectors:

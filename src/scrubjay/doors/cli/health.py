@@ -9,7 +9,7 @@ from scrubjay.doors.cli.verb import AsJson, verb
 from scrubjay.model import Health, Json, StoreHealth
 from scrubjay.model.portable import moment_text
 
-_COLOURS = {"up": "green", "down": "bold red", "unknown": "yellow"}
+_COLOURS = {"up": "green", "incomplete": "yellow", "down": "bold red", "unknown": "yellow"}
 
 
 @verb
@@ -30,7 +30,7 @@ def health(here: House, json: AsJson = False) -> None:
 
 def _row(part: str, store: StoreHealth) -> tuple[str | Text, ...]:
     answered = f"{store.milliseconds:.1f} ms" if store.milliseconds is not None else ""
-    trouble = on_one_line(f"{store.error}. {store.remedy}") if store.error else answered
+    trouble = on_one_line(f"{store.error}. {store.remedy}".removesuffix(". ")) if store.error else answered
     return part, Text(store.state, style=_COLOURS[store.state]), store.name, trouble
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Look after the vector engine and its mirror in the record store.")
 
-_COLOURS = {"up": "green", "down": "bold red", "unknown": "yellow"}
+_COLOURS = {"up": "green", "incomplete": "yellow", "down": "bold red", "unknown": "yellow"}
 
 
 @verb

@@ -291,10 +291,10 @@ class Store(BaseModel):
     name: str = Field(
         description="Its kind; to whoever runs the service, its address.", examples=["qdrant://127.0.0.1:6333"]
     )
-    state: Literal["up", "down", "unknown"]
+    state: Literal["up", "incomplete", "down", "unknown"]
     since: datetime | None = Field(default=None, description="Since when, as far as this process knows.")
     milliseconds: float | None = Field(default=None, description="How long it took to answer.")
-    error: str | None = Field(default=None, description="Why it is down, to whoever runs the service.")
+    error: str | None = Field(default=None, description="Why it is down, or what it lacks, to whoever runs it.")
     retry: datetime | None = Field(default=None, description="It is not asked before this moment.")
     remedy: str | None = Field(default=None, description="What still works, and what to do.")
 

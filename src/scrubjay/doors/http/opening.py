@@ -18,7 +18,7 @@ from scrubjay.settings import Settings
 log = structlog.get_logger("scrubjay.http")
 
 PAUSE: Final = 0.5
-MOST_PAUSE: Final = 5.0
+MOST_PAUSE: Final = 1.0
 """The first and the longest time between two tries to open the memory."""
 
 

@@ -335,6 +335,21 @@ class KeepingSuite:
         await store.purge(stored[3].scope, [ids[3]])
         assert await store.marked(1, limit=2, after=ids[3]) == ids[:2]
 
+    async def test_marked_ones_are_counted_and_sampled(self, store: Records) -> None:
+        stored = await told(store, *(a_memory(f"It is {n}", scope=a_scope(tenant=f"t-{n % 3}")) for n in range(90)))
+        ids = [memory.id for memory in stored]
+        assert (await store.count_marked(1), await store.sample_marked(1, limit=9)) == (0, [])
+        await store.mark(ids[:80], 1)
+        await store.mark(ids[80:], 2)
+        assert (await store.count_marked(1), await store.count_marked(2)) == (80, 10)
+        found = [await store.sample_marked(1, limit=16) for _ in range(40)]
+        assert all(1 <= len(some) == len(set(some)) <= 16 for some in found)
+        assert {one for some in found for one in some} <= set(ids[:80])
+        assert len({one for some in found for one in some}) > 40, "from all of them, in the course of time"
+        assert set(await store.sample_marked(2, limit=200)) <= set(ids[80:])
+        assert await store.marked_of(2, [ids[85], new_id(), ids[3], ids[82]]) == [ids[85], ids[82]]
+        assert await store.marked_of(2, []) == []
+
     async def test_missing_says_what_no_tenant_has_stored(self, store: Records) -> None:
         stored = await told(store, a_memory(), a_memory(scope=a_scope(tenant="other")))
         first, second = new_id(), new_id()

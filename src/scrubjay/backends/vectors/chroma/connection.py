@@ -54,6 +54,9 @@ class Connection(Protocol):
     async def count(self, name: str) -> int:
         """How many records it has."""
 
+    async def size(self, name: str) -> int | None:
+        """How many dimensions its vectors have; None while it has none."""
+
     async def upsert(self, name: str, records: Records) -> None:
         """Store these records, each in the place of the one with its id. Fields that are not given stay."""
 

@@ -84,6 +84,11 @@ class InProcess:
         """How many records it has."""
         return await self._of(name, lambda found: int(found.count()))
 
+    async def size(self, name: str) -> int | None:
+        """How many dimensions its vectors have; None while it has none."""
+        found = await self._of(name, lambda one: one.get(limit=1, include=[VECTORS])[VECTORS])
+        return len(found[0]) if len(found) else None
+
     async def upsert(self, name: str, records: Records) -> None:
         """Store these records, each in the place of the one with its id. Fields that are not given stay."""
 

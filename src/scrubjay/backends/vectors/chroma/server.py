@@ -108,6 +108,11 @@ class Server:
         """How many records it has."""
         return int(await self._of(name, "count"))
 
+    async def size(self, name: str) -> int | None:
+        """How many dimensions its vectors have; None while it has none."""
+        found = (await self._ask("GET", f"{self._place.collections}/{name}")).get("dimension")
+        return None if found is None else int(found)
+
     async def upsert(self, name: str, records: Records) -> None:
         """Store these records, each in the place of the one with its id. Fields that are not given stay."""
         for some in records.batches(self._batch):

@@ -31,6 +31,7 @@ from scrubjay.backends.vectors.chroma.records import (
 )
 from scrubjay.backends.vectors.chroma.search import nearest
 from scrubjay.backends.vectors.chroma.whereabouts import Whereabouts, unless_gone
+from scrubjay.backends.vectors.refusals import another_size
 from scrubjay.errors import Closed, InvalidInput, Misconfigured, StoreUnavailable
 from scrubjay.model import Filter, Finding
 from scrubjay.ports import Entry, Match
@@ -89,7 +90,11 @@ class ChromaVectors:
             for entry in batch:
                 by_tenant[entry.scope.tenant].append(entry)
             for tenant, theirs in by_tenant.items():
-                await self._write(connection, generation, tenant, theirs)
+                try:
+                    await self._write(connection, generation, tenant, theirs)
+                except InvalidInput as error:
+                    await self._check_size(connection, generation, tenant, theirs[0].vectors.shape[1], error)
+                    raise
             # Whoever removed one of these meanwhile has removed its whereabouts too, and would not find it again.
             await self._where.note(connection, generation, batch)
 
@@ -141,7 +146,26 @@ class ChromaVectors:
             ]
         except NotThere:
             return []
+        except InvalidInput as error:
+            await self._check_size(connection, generation, filter.scope.tenant, len(vector), error)
+            raise
         return in_order(found)[:limit]
+
+    async def sizes(self, generation: int) -> dict[str, int]:
+        """Return how many dimensions the vectors of each collection of this generation have, by its name."""
+        connection = await self._reach()
+        names = await self._where.collections(connection, generation)
+        sizes = {name: await unless_gone(connection.size(name)) for name in names}
+        return {name: size for name, size in sizes.items() if size is not None}
+
+    async def _check_size(
+        self, connection: Connection, generation: int, tenant: str, dimensions: int, refused: InvalidInput
+    ) -> None:
+        """Raise StoreDamaged when it was refused because the collection is for vectors of another size."""
+        name = self._where.collection(generation, tenant)
+        size = await unless_gone(connection.size(name))
+        if size not in (None, dimensions):
+            raise another_size(self.name, name, size, dimensions) from refused
 
     async def count(self, generation: int) -> int:
         """Count the memories that have vectors in this generation."""

@@ -135,6 +135,12 @@ class Server:
         found = await self._if_there(lambda: self._client.get_collection(name))
         return (found.status.value, set(points.INDEXES) - found.payload_schema.keys()) if found else ("green", set())
 
+    async def size(self, name: str) -> int | None:
+        """How many dimensions the vectors of a collection have; None where it is not there, or has them by names."""
+        found = await self._if_there(lambda: self._client.get_collection(name))
+        vectors = found.config.params.vectors if found is not None else None
+        return vectors.size if isinstance(vectors, models.VectorParams) else None
+
     async def version(self) -> str:
         """The server's own."""
         return (await self.ask(self._client.info)).version
@@ -283,15 +289,17 @@ class Server:
     async def ask(self, call: Callable[[], Awaitable[T]]) -> T:
         """Call the driver, once more when the connection was lost, and turn its errors into ours."""
         try:
-            return await call()
-        except DRIVER_ERRORS as error:
-            if not is_lost(error):
-                raise meaning(error, self._place) from error
-        # Connections that a restarted server has forgotten fail once, and are new the next time.
-        await asyncio.sleep(random.uniform(0.05, 0.2))  # noqa: S311 -- not for secrecy
-        try:
-            return await call()
-        except DRIVER_ERRORS as error:
+            # Both together: the driver's own limit is for each, and for each part of it.
+            async with asyncio.timeout(self._place.timeout):
+                try:
+                    return await call()
+                except DRIVER_ERRORS as error:
+                    if not is_lost(error):
+                        raise
+                # Connections that a restarted server has forgotten fail once, and are new the next time.
+                await asyncio.sleep(random.uniform(0.05, 0.2))  # noqa: S311 -- not for secrecy
+                return await call()
+        except (*DRIVER_ERRORS, TimeoutError) as error:
             raise meaning(error, self._place) from error
 
 

@@ -10,6 +10,7 @@ import importlib.util
 import re
 from collections.abc import AsyncIterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 from uuid import UUID
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from scrubjay.backends.vectors.qdrant.inspection import inspected
 from scrubjay.backends.vectors.qdrant.place import Place
+from scrubjay.backends.vectors.refusals import another_size
 from scrubjay.errors import Closed, Conflict, InvalidInput, Misconfigured, StoreUnavailable
 from scrubjay.model import Filter, Finding
 from scrubjay.ports import Entry, Match
@@ -70,8 +72,12 @@ class QdrantVectors:
             return
         dimensions = _checked(latest)
         server = await self._reach()
-        for batch in _batches(latest, IDS_PER_REQUEST):
-            await self._write(server, generation, batch, dimensions)
+        try:
+            for batch in _batches(latest, IDS_PER_REQUEST):
+                await self._write(server, generation, batch, dimensions)
+        except InvalidInput as error:
+            await self._check_size(generation, dimensions, error)
+            raise
 
     async def retire(self, ids: Sequence[UUID]) -> None:
         """Note in every generation that these are not live any more. Unknown ids are ignored."""
@@ -106,14 +112,15 @@ class QdrantVectors:
             raise InvalidInput("the vector to search for has a number that is not finite")
         server = await self._reach()
         alias = self._alias(generation)
-        if among is None:
-            return in_order(await _nearest(server, alias, vector, filter, now=now, limit=limit))
-        chosen = list(dict.fromkeys(among))
-        found = [
-            match
-            for batch in _batches(chosen, AMONG_PER_SEARCH)
-            for match in await _nearest(server, alias, vector, filter, now=now, limit=limit, among=batch)
-        ]
+        ask = partial(_nearest, server, alias, vector, filter, now=now, limit=limit)
+        try:
+            if among is None:
+                return in_order(await ask())
+            batches = _batches(list(dict.fromkeys(among)), AMONG_PER_SEARCH)
+            found = [match for batch in batches for match in await ask(among=batch)]
+        except InvalidInput as error:
+            await self._check_size(generation, len(vector), error)
+            raise
         return in_order(found)[:limit]
 
     async def count(self, generation: int) -> int:
@@ -156,6 +163,18 @@ class QdrantVectors:
         """Return the memories that have vectors in this generation, in the order of their points, from behind one."""
         server = await self._reach()
         return await server.memories(self._alias(generation), limit=limit, after=after)
+
+    async def sizes(self, generation: int) -> dict[str, int]:
+        """Return how many dimensions the vectors of each collection of this generation have, by its name."""
+        server = await self._reach()
+        sizes = {name: await server.size(name) for name in await self._builds(server, generation)}
+        return {name: size for name, size in sizes.items() if size is not None}
+
+    async def _check_size(self, generation: int, dimensions: int, refused: InvalidInput) -> None:
+        """Raise StoreDamaged when it was refused because a collection is for vectors of another size."""
+        for name, size in (await self.sizes(generation)).items():
+            if size != dimensions:
+                raise another_size(self.name, name, size, dimensions) from refused
 
     async def drop(self, generation: int) -> None:
         """Delete a whole generation."""

@@ -63,6 +63,8 @@ def is_lost(error: Exception) -> bool:
 
 
 def _is_late(error: Exception) -> bool:
+    if isinstance(error, TimeoutError):
+        return True
     if isinstance(error, grpc.aio.AioRpcError):
         return bool(error.code() == grpc.StatusCode.DEADLINE_EXCEEDED)
     return isinstance(error, ResponseHandlingException) and isinstance(error.source, httpx.TimeoutException)
