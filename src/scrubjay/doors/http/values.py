@@ -17,7 +17,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, create_model
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, TypeAdapter, create_model
 
 from scrubjay import model
 from scrubjay.doors.http import answers
@@ -169,6 +169,12 @@ def plain(value: Any) -> Any:  # noqa: ANN401 -- whatever a verb returns
         case Path():
             return str(value)
     return value
+
+
+def written(adapter: TypeAdapter[Any], value: Any) -> bytes:  # noqa: ANN401 -- whatever a verb returns
+    """What a verb returned as JSON, checked as FastAPI checks what it writes by itself."""
+    checked = adapter.validate_python(plain(value), from_attributes=True)
+    return adapter.dump_json(checked, exclude_unset=True, by_alias=True)
 
 
 @cache

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Final, Unpack
 
 from scrubjay.core import Core
@@ -13,16 +14,20 @@ from scrubjay.memories.tasks.credit import counted, report
 from scrubjay.memories.tasks.receipts import memories_of
 from scrubjay.memories.tasks.similar import Wanted, search
 from scrubjay.memories.tasks.storing import Told, draft_of, read_lines, settled
-from scrubjay.model import Filter, Json, Memory, Remembered, Where
+from scrubjay.model import Filter, Json, Memory, Remembered, Scope, Where
 from scrubjay.model.checks import check_content, check_data, check_name, check_several, check_whole, shown
 from scrubjay.model.context import MOST_BUDGET
 from scrubjay.model.patterns import PATTERN_KIND
 from scrubjay.model.similar import REUSE_OUTCOMES, Credit, ReuseOutcome, SimilarMode, SimilarTasks, TaskContext, Used
 from scrubjay.model.tasks import ImportReport, MemoryType, RejectedLine, error_text
+from scrubjay.off_loop import off_loop, weight
 from scrubjay.write.lines import Lines, batches, numbered
 from scrubjay.write.remember import BATCH
 
 Progress = Callable[[int], None]
+
+MOST_REJECTED: Final = 10_000
+"""Lines of one import that a report names. A file with more of them is no file of executions."""
 
 NO_OUTCOME: Final = "use one of " + ", ".join(REUSE_OUTCOMES)
 
@@ -72,6 +77,16 @@ class Tasks:
         scope, parts = self._core.scoped(where), self._core.parts
         check_several("executions", executions)
         told = list(executions)
+        drafts = await off_loop(weight(told), self._drafts, told, scope)
+        done: list[Remembered] = []
+        for start in range(0, len(drafts), BATCH):
+            done += await parts.writer.write(drafts[start : start + BATCH], settled)
+            if progress is not None:
+                progress(len(done))
+        return done
+
+    def _drafts(self, told: Sequence[Told], scope: Scope) -> list[Memory]:
+        parts = self._core.parts
         drafts: list[Memory] = []
         for place, one in enumerate(told):
             try:
@@ -80,12 +95,7 @@ class Tasks:
                 if len(told) == 1:
                     raise
                 raise type(error)(f"execution {place}: {error}") from error
-        done: list[Remembered] = []
-        for start in range(0, len(drafts), BATCH):
-            done += await parts.writer.write(drafts[start : start + BATCH], settled)
-            if progress is not None:
-                progress(len(done))
-        return done
+        return drafts
 
     async def import_lines(
         self, lines: Lines, *, progress: Progress | None = None, **where: Unpack[Where]
@@ -98,8 +108,15 @@ class Tasks:
         counts = {"stored": 0, "unchanged": 0, "superseded": 0}
         rejected: list[RejectedLine] = []
         async for batch in batches(numbered(lines), BATCH):
-            drafts, wrong = read_lines(batch, scope, now=parts.clock(), redactor=parts.redactor)
+            reading = partial(read_lines, batch, scope, now=parts.clock(), redactor=parts.redactor)
+            drafts, wrong = await off_loop(weight(batch), reading)
             rejected += wrong
+            if len(rejected) > MOST_REJECTED:
+                first = rejected[0]
+                raise InvalidInput(
+                    f"more than {MOST_REJECTED:,} lines are no executions, the first of them line {first.line}: "
+                    f"{first.reason}. What was read before is stored. Correct the file, and import it again"
+                )
             for one in await parts.writer.write(drafts, settled) if drafts else ():
                 counts[one.outcome] += 1
             if progress is not None:
