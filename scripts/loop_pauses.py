@@ -181,7 +181,7 @@ class Watched:
 
     def pause(self) -> tuple[float, str, float]:
         """The longest pause since this was asked last, where it was, and what the process has computed by now."""
-        self._pipe.send(True)
+        self._pipe.send("pause")
         return self._pipe.recv()
 
     def settle(self) -> None:
@@ -411,19 +411,17 @@ def lines(method: str, path: str) -> Iterator[Case]:
     if "tasks" not in path:
         key = b"".join(told(**_numbered(one, at), key="port") for at in range(20_000))
         yield Case(method, path, "one key", header + key, {"mend": "true"})
+        moments = [f"2026-01-01T{at // 3600:02}:{at // 60 % 60:02}:{at % 60:02}Z" for at in range(20_000)]
         rising = b"".join(
-            told(
-                **{**_numbered(one, at), "created_at": f"2026-01-01T{at // 3600:02}:{at // 60 % 60:02}:{at % 60:02}Z"},
-                key="port",
-            )
-            for at in range(20_000)
+            told(**{**_numbered(one, at), "created_at": moment, "valid_from": moment}, key="port")
+            for at, moment in enumerate(moments)
         )
         yield Case(method, path, "one key, later and later", header + rising, {"mend": "true"})
 
 
 def fill(service: Watched) -> None:
     """Store something that reading finds: some long texts, and many short ones."""
-    for _ in range(10):
+    for _ in range(3):
         service.send(Case("POST", "/v1/memory", "", {"content": text("lines", LONG), "user": "u-1"}))
     many = [{"content": f"what number {number} MARK", "user": "u-1"} for number in range(10_000)]
     service.send(Case("POST", "/v1/memory", "", many))

@@ -254,6 +254,15 @@ class Settings(BaseSettings):
         float, Field(gt=0, le=3_600, description="How long an HTTP request may take; ten times that for heavy ones.")
     ] = 60
     turns: Annotated[int, Field(ge=0, description="Reads of one tenant that a process does at a time. 0: any.")] = 4
+    longest_wait: Annotated[
+        float,
+        Field(
+            ge=0,
+            le=3_600,
+            description="Seconds that a request may have to wait behind others. While it would be more, new ones are "
+            "refused with 503 and Retry-After. 0: never.",
+        ),
+    ] = 1.0
     limit_read: Annotated[
         str,
         Field(
