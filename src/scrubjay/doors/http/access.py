@@ -166,7 +166,11 @@ class Doorkeeper:
             await self._app(scope, receive, send)
             return
         try:
+            self._turns.crowd.check_room()  # Whoever it is: to find that out takes time, too.
             visit = await self._admitted(scope, key)
+        except Overloaded as error:
+            await _shed(error, scope)(scope, receive, send)
+            return
         except ScrubjayError as error:
             await (await self._refusal(scope, error, key))(scope, receive, send)
             return
@@ -187,8 +191,7 @@ class Doorkeeper:
             try:
                 waiting = under_way.enter_context(self._turns.counted(visit.jay.tenant))
             except (Overloaded, TooManyRequests) as error:
-                scope["state"]["is_shed"] = isinstance(error, Overloaded)
-                await problem_of(error, scope["path"])(scope, receive, send)
+                await _shed(error, scope)(scope, receive, send)
                 return
             visit.waiting = waiting
             await self._app(scope, receive, counted)
@@ -235,6 +238,12 @@ class Doorkeeper:
         if not self._is_private or await jay.access.wants_keys(within=NOTICED):
             raise Unauthenticated
         return Visit(key=None, jay=jay.for_caller(Caller(request=request)), home=jay.tenant, turns=self._turns)
+
+
+def _shed(error: Overloaded | TooManyRequests, scope: Scope) -> Response:
+    """The answer to a request for which there is no room, and a note for whoever counts these."""
+    scope.setdefault("state", {})["is_shed"] = isinstance(error, Overloaded)
+    return problem_of(error, scope["path"])
 
 
 def _key_in(headers: Headers) -> str | None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Final, Literal, TypeAlias
@@ -36,8 +36,14 @@ BEHIND: Final = 1.5
 """How many times the longest wait a tenant is let in that has less than its share under way. Whoever has more was
 refused before, so it is the others who find room."""
 
-_NEWS: Final = 0.1
-"""How much the last answer says about the pace, beside all those before it."""
+LIKELY: Final = 0.02
+"""Seconds from one answer to the next, before there were any."""
+
+_NEWS: Final = 64
+"""So many of the last answers tell the pace. Writers are answered many at once, so fewer would say little."""
+
+_SLOW: Final = 1.0
+"""Seconds without an answer that count at most: one slow answer says little about the others, who may be quick."""
 
 
 class _Line:
@@ -55,10 +61,12 @@ class Crowd:
         self._longest_wait = longest_wait
         self._of_tenant: Counter[str] = Counter()
         self._many = 0
-        self._pace = 0.0
-        """Seconds from one answer to the next, while somebody waits."""
+        self._busy = 0.0
+        """Seconds in which somebody waited, up to `_last`."""
         self._last = 0.0
         """When the last answer was, or when the first of those who wait came."""
+        self._answers = deque((-LIKELY * place for place in range(_NEWS, 0, -1)), maxlen=_NEWS)
+        """When the last answers were, by the seconds in which somebody waited."""
 
     def join(self, tenant: str) -> None:
         """One more waits."""
@@ -69,23 +77,30 @@ class Crowd:
 
     def leave(self, tenant: str, *, is_answered: bool = False) -> None:
         """One does not wait any more."""
-        if is_answered:
-            now = time.monotonic()
-            # One slow answer says little about the others, who may be quick.
-            self._pace += _NEWS * (min(now - self._last, 1.0) - self._pace)
+        now = time.monotonic()
+        if is_answered or self._many == 1:
+            self._busy += min(now - self._last, _SLOW)
             self._last = now
+        if is_answered:
+            self._answers.append(self._busy)
         self._many -= 1
         self._of_tenant[tenant] -= 1
         if not self._of_tenant[tenant]:
             del self._of_tenant[tenant]
 
-    def check_room(self, tenant: str) -> None:
-        """Raise Overloaded when a new request of this tenant would have to wait for too long."""
+    @property
+    def wait(self) -> float:
+        """Seconds that a new request would wait for its answer."""
+        quiet = time.monotonic() - self._last
+        return max(quiet, self._many * (self._busy + quiet - self._answers[0]) / _NEWS)
+
+    def check_room(self, tenant: str | None = None) -> None:
+        """Raise Overloaded when a new request of this tenant, or of any, would have to wait for too long."""
         if not self._longest_wait or self._many < FEW:
             return
         share = max(1, FEW // len(self._of_tenant))
-        is_modest = self._of_tenant.get(tenant, 0) < share
-        if self._many * self._pace > self._longest_wait * (BEHIND if is_modest else 1):
+        is_modest = tenant is None or self._of_tenant.get(tenant, 0) < share
+        if self.wait > self._longest_wait * (BEHIND if is_modest else 1):
             raise Overloaded(
                 f"{self._many} requests wait already, which takes more than {self._longest_wait:g} s: try again in a "
                 "second, start more processes with SCRUBJAY_WORKERS, or raise SCRUBJAY_LONGEST_WAIT"
@@ -125,7 +140,7 @@ class Turns:
 
     def __init__(self, reads: int = READS, *, longest_wait: float = 0) -> None:
         self._reads = reads
-        self._crowd = Crowd(longest_wait)
+        self.crowd = Crowd(longest_wait)
         self._lines: dict[tuple[str, Kind], _Line] = {}
         self._under_way: Counter[str] = Counter()
 
@@ -140,9 +155,9 @@ class Turns:
                 f"{UNDER_WAY * self._reads} requests and streams of this tenant are under way: end some of them, then "
                 "come back, or raise SCRUBJAY_TURNS"
             )
-        self._crowd.check_room(tenant)
+        self.crowd.check_room(tenant)
         self._under_way[tenant] += 1
-        waiting = Waiting(self._crowd, tenant)
+        waiting = Waiting(self.crowd, tenant)
         try:
             yield waiting
         finally:
