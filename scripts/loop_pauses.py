@@ -11,6 +11,7 @@ request whose pause is too long is sent again, and the shortest of its pauses co
 
 import argparse
 import asyncio
+import itertools
 import json
 import multiprocessing
 import random
@@ -127,7 +128,13 @@ def _serve(settings: dict[str, Any], pipe: Connection) -> None:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))
     listener.listen()
-    watcher = Watcher()
+    watcher, hold = Watcher(), settings.pop("hold", 0)
+
+    def compute() -> None:
+        until = time.thread_time() + hold
+        while time.thread_time() < until:
+            pass
+        asyncio.get_running_loop().call_later(0.2, compute)
 
     def answer() -> None:
         with suppress(EOFError):
@@ -136,6 +143,8 @@ def _serve(settings: dict[str, Any], pipe: Connection) -> None:
 
     def ready() -> None:
         watcher.begin()
+        if hold:
+            compute()
         threading.Thread(target=answer, daemon=True).start()
         pipe.send(listener.getsockname()[1])
 
@@ -199,7 +208,7 @@ class Watched:
         """Send it; how long it took, and the status. 0 when nothing was answered in time."""
         self._number += 1
         lines = "x-ndjson" if case.path.endswith("/import") else "json"
-        content = case.content(f"{random.random()}"[2:])
+        content = case.content(f"{random.randrange(10**12):012}")
         headers = {"content-type": f"application/{lines}", "connection": "close"}
         began = time.monotonic()
         try:
@@ -227,7 +236,7 @@ class Watched:
 
 @contextmanager
 def watched(**settings: Any) -> Iterator[Watched]:
-    """A service in a process of its own, on a new store."""
+    """A service in a process of its own, on a new store. `hold` are seconds for which it computes on its loop."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     with tempfile.TemporaryDirectory(prefix="scrubjay-loop-") as home:
@@ -351,7 +360,7 @@ def bodies(document: dict[str, Any], schema: dict[str, Any]) -> Iterator[tuple[s
     yield "sound", sound(document, schema)
     yield "no JSON", b"[" * HUGE
     yield "a text without end", b'{"a": "' + b"\\u6f22" * (HUGE // 6)
-    yield "many names", {f"name {number}": 1 for number in range(150_000)}
+    yield "many names", {f"name {number}": 1 for number in range(90_000)}
     seen = set()
     for place, kind, inner in fields(document, schema):
         if (place, kind) in seen:
@@ -369,8 +378,8 @@ def bodies(document: dict[str, Any], schema: dict[str, Any]) -> Iterator[tuple[s
                 one = sound(document, inner.get("items", {}))
                 yield f"{where}: {most:,}", filled(document, schema, place, [_numbered(one, at) for at in range(most)])
             case "object":
-                yield f"{where}: values", filled(document, schema, place, {"a": [[number] for number in range(99_000)]})
-                yield f"{where}: names", filled(document, schema, place, {f"MARK{at}": at for at in range(180_000)})
+                yield f"{where}: values", filled(document, schema, place, {"a": [[number] for number in range(49_000)]})
+                yield f"{where}: names", filled(document, schema, place, {f"MARK{at}": at for at in range(90_000)})
                 deep: Any = "x"
                 for _ in range(90):
                     deep = {"a": deep}
@@ -396,10 +405,14 @@ def lines(method: str, path: str) -> Iterator[Case]:
     else:
         header = b'{"format": "scrubjay-memories", "version": 1}\n'
         moment = "2026-01-01T00:00:00Z"
-        one = {"id": "MARK", "content": "MARK", "created_at": moment, "valid_from": moment}
+        one = {"content": "MARK", "created_at": moment, "valid_from": moment}
         field = "content"
 
+    numbers = itertools.count()
+
     def told(**more: Any) -> bytes:
+        if "tasks" not in path:
+            more["id"] = f"00000000-{next(numbers) % 65_536:04x}-7000-8000-MARK"
         return json.dumps({**one, **more}, ensure_ascii=False).encode() + b"\n"
 
     yield Case(method, path, "empty lines", header + b"\n" * LINES)

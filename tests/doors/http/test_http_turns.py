@@ -37,7 +37,7 @@ def test_a_body_of_very_many_values_is_refused(house):
     body = b'{"content": "x", "data": {"a": [' + b"[]," * sizes.MOST_VALUES + b"1]}}"
     answer = house.client.post("/v1/memory", content=body, headers=bearing(house.key()) | JSON)
     assert (answer.status_code, answer.json()["type"]) == (413, "urn:scrubjay:error:content-too-large")
-    assert "more than 200,000 values" in answer.json()["detail"]
+    assert "more than 100,000 values" in answer.json()["detail"]
 
 
 def test_a_text_may_hold_as_many_marks_as_it_likes(house):
@@ -77,7 +77,7 @@ def test_a_line_of_very_many_values_is_refused(house):
     headers = bearing(house.key()) | {"content-type": "application/x-ndjson"}
     answer = house.client.post("/v1/memory/import", content=lines, headers=headers)
     assert answer.status_code == 400
-    assert "a line holds more than 200,000 values" in answer.json()["detail"]
+    assert "a line holds more than 100,000 values" in answer.json()["detail"]
 
 
 class Seen:
