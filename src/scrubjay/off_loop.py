@@ -28,12 +28,15 @@ _turns: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]] =
 
 
 async def off_loop(size: int, work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
-    """Do it here when it is small, and on a thread when it is large.
+    """Do it here when it is small, and on a thread when it is large."""
+    return work(*given, **named) if size <= LARGE else await in_turn(work, *given, **named)
 
-    A large work that its caller gives up keeps its turn until it has ended: nobody can stop it.
+
+async def in_turn(work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
+    """Do something large on a thread, when it has its turn.
+
+    What its caller gives up keeps the turn until it has ended: nobody can stop it.
     """
-    if size <= LARGE:
-        return work(*given, **named)
     loop = asyncio.get_running_loop()
     turn = _turns.setdefault(loop, asyncio.Semaphore(AT_ONCE))
     await turn.acquire()
