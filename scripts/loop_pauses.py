@@ -46,7 +46,7 @@ LONG: Final = 990_000
 HUGE: Final = 15_900_000
 """Characters of a text that is within the bound of a content, and bytes of one that fills a whole body."""
 
-LINES: Final = 2_000_000
+LINES: Final = 1_000_000
 """Bytes of lines that hold nothing. A body of lines may be far larger, and is read as it comes."""
 
 TEXTS: Final = {
