@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test test-long lint format types unit integration conformance migrations doors house demo bench-core \
-        bench-learning bench-distill bench-backends bench-workspace bench-http bench-recall bench-working bench-speed bench-race services fetch collect ingest reference model docs-svg notebook constraints hooks clean
+        bench-learning bench-distill bench-backends bench-workspace bench-http bench-crowd loop-pauses bench-recall bench-working bench-speed bench-race services fetch collect ingest reference model docs-svg notebook constraints hooks clean
 
 help: ## List what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,6 +112,12 @@ bench-core: setup ## Measure what the core claims
 
 bench-backends: setup ## Measure every profile with the same memories and questions
 	$(BIN)/python benchmarks/backends/run.py
+
+bench-crowd: setup ## Measure the service when too many ask: many clients, and one tenant beside another that floods
+	$(BIN)/python benchmarks/http/crowd.py
+
+loop-pauses: setup ## Measure how long the largest request of each route holds the event loop (ONLY=part of a name)
+	$(BIN)/python scripts/loop_pauses.py $(if $(ONLY),--only "$(ONLY)")
 
 bench-http: setup ## Measure the service under load, beside the library
 	$(BIN)/python benchmarks/http/run.py

@@ -22,7 +22,9 @@ def built(**settings):
     """The application for these settings, and its home. Building one takes longer than most tests, so they share it."""
     home = Path(tempfile.mkdtemp(prefix="scrubjay-keyed-"))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
-    return application(read_settings(home=home, embedder="none", background=False, **settings)), home
+    # A machine that is slow refuses requests, unless it is told not to.
+    given = {"embedder": "none", "background": False, "longest_wait": 0, **settings}
+    return application(read_settings(home=home, **given)), home
 
 
 class Service:

@@ -101,7 +101,8 @@ def profile(name: str, home: Path) -> Iterator[dict[str, str]]:
 @contextmanager
 def serving(settings: dict[str, str], workers: int) -> Iterator[str]:
     """`scrubjay serve` in a process of its own, as anybody would run it; its address."""
-    mine = {f"SCRUBJAY_{name.upper()}": value for name, value in settings.items()}
+    # A refusal is no result either, unless it is what is measured.
+    mine = {"SCRUBJAY_LONGEST_WAIT": "0"} | {f"SCRUBJAY_{name.upper()}": value for name, value in settings.items()}
     # One client that asks as fast as it can is what a rate limit is there for.
     mine |= {f"SCRUBJAY_LIMIT_{name}": "0" for name in ("READ", "WRITE")}
     others = {name: value for name, value in os.environ.items() if not name.startswith("SCRUBJAY_")}

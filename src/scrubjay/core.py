@@ -29,6 +29,7 @@ from scrubjay.model.checks import check_flag, check_handler, check_several, chec
 from scrubjay.model.context import SHAPE_KEY, SHAPE_KIND, ContextShape, Form, Section, shape_from
 from scrubjay.model.memory import FORGOTTEN
 from scrubjay.model.query import check_listed
+from scrubjay.off_loop import off_loop, weight
 from scrubjay.parts import Parts
 from scrubjay.ports import Handler, Trees
 from scrubjay.read.context import context, shape_of
@@ -125,7 +126,7 @@ class Core:
         if [id is not None, key is not None, everything].count(True) != 1:
             raise InvalidInput("say what to forget: an id, a key, or everything, and just one of them")
         check_flag("purge", purge)
-        because = reason_of(reason, self.parts.redactor)
+        because = await off_loop(weight(reason), reason_of, reason, self.parts.redactor)
         parts, at, whole = self.parts, self.parts.clock(), purge and everything
         stores, index, events, works = parts.stores, parts.index, parts.events, parts.works
         asking = partial(meant, scope, key=key, purging=purge, records=stores.records)

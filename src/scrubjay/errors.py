@@ -22,6 +22,7 @@ ScrubjayError
     ├── EmbedderUnavailable  the embedding model                                   503
     ├── ChatUnavailable      the language model                                    503
     ├── RerankerUnavailable  the model that reads question and memory together     503
+    ├── Overloaded           a request that would have had to wait for too long    503
     ├── TookTooLong          a request that was given up                           503
     └── Closed            the memory is not open                                   503
 """
@@ -146,6 +147,10 @@ class ChatUnavailable(Unavailable):
 
 class RerankerUnavailable(Unavailable):
     """The reranker cannot answer. Recall answers without it, in the order it has by itself."""
+
+
+class Overloaded(Unavailable):
+    """The service is asked for more than it can do now. Wait as long as Retry-After says, then try again."""
 
 
 class TookTooLong(Unavailable):

@@ -253,6 +253,9 @@ class Settings(WithUsualVariables):
         float, Field(gt=0, le=3_600, description="How long an HTTP request may take; ten times that for heavy ones.")
     ] = 60
     turns: Annotated[int, Field(ge=0, description="Reads of one tenant that a process does at a time. 0: any.")] = 4
+    longest_wait: Annotated[
+        float, Field(ge=0, description="Seconds that a request may wait behind others; more is refused, 503. 0: any.")
+    ] = 1.0
     limit_read: Annotated[
         str,
         Field(
@@ -268,10 +271,7 @@ class Settings(WithUsualVariables):
     ] = "60/minute"
     limit_failed: Annotated[
         str,
-        Field(
-            pattern=_LIMIT,
-            description="How often one address may come with a key that is not valid. 0: as often as it likes.",
-        ),
+        Field(pattern=_LIMIT, description="The same, for one address and its keys that are not valid."),
     ] = "60/minute"
     audit_days: Annotated[
         float, Field(ge=0, description="Entries of the audit log that are older are deleted. 0: never.")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-INNER = ("elapsed", "errors", "files", "lazily", "logs", "model", "ports")
+INNER = ("elapsed", "errors", "files", "lazily", "logs", "model", "off_loop", "ports")
 CORE = (*INNER, "write", "read", "core", "access", "memories", "jobs", "service")
 
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
@@ -14,6 +14,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "files": ("errors",),
     "lazily": (),
     "logs": (),
+    "off_loop": (),
     "model": ("errors",),
     "ports": ("errors", "model"),
     "settings": ("errors", "logs", "model", "usual_variables"),
@@ -31,7 +32,10 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "backends": INNER,
     "models": INNER,
     "wiring": (*CORE, "settings", "sync", "backends", "models"),
-    "doors": ("errors", "files", "logs", "model", "service", "sync", "client", "settings", "usual_variables", "wiring"),
+    "doors": (
+        *("errors", "files", "logs", "model", "off_loop", "service", "sync", "client", "settings", "usual_variables"),
+        "wiring",
+    ),
     "adapters": ("errors", "logs", "model", "memories", "service", "sync"),
     "testing": (*INNER, "write", "read", "core", "memories"),
 }

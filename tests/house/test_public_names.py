@@ -72,6 +72,7 @@ PUBLIC = [
     "Negotiation",
     "NewKey",
     "NotFound",
+    "Overloaded",
     "PatternMatch",
     "Planned",
     "Policy",

@@ -10,7 +10,7 @@ from uuid import UUID
 from scrubjay.core import Core
 from scrubjay.errors import Conflict, IdTaken, InvalidInput, NotFound, ScrubjayError, StoreUnavailable
 from scrubjay.model import Filter, Json, Memory, Scope, Where, id_of, new_id
-from scrubjay.model.checks import check_name, check_whole, in_utc, shown
+from scrubjay.model.checks import check_name, check_size, check_whole, in_utc, shown
 from scrubjay.model.context import MOST_BUDGET
 from scrubjay.model.memory import MESSAGE_KIND
 from scrubjay.model.remedies import instead
@@ -26,6 +26,7 @@ from scrubjay.model.working import (
     check_session,
     id_in,
 )
+from scrubjay.off_loop import off_loop, weight
 from scrubjay.ports import stage
 from scrubjay.ports.working import Met
 from scrubjay.read.tail import cost, tail
@@ -69,7 +70,7 @@ class WorkingMemory:
         scope = self._session(where)
         are_many = isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping)
         given = list(cast("Iterable[Said]", messages)) if are_many else [messages]
-        said = [self._message(place if len(given) > 1 else None, one, role, name) for place, one in enumerate(given)]
+        said = await off_loop(weight(given), self._messages, given, role, name)
         life, now = self._life(ttl), self._core.parts.clock()
         with stage("append", tenant=scope.tenant, messages=len(said)):
             own = {one.id for one, told in zip(said, given, strict=True) if _has_id(told)}
@@ -120,7 +121,8 @@ class WorkingMemory:
         Conflict, naming both versions, when that is not so. Secrets are taken out first.
         """
         scope, now = self._session(where), self._core.parts.clock()
-        name, value, found = self._named(name, value)
+        check_size(value)
+        name, value, found = await off_loop(weight(value), self._named, name, value)
         check_expected(expect)
         scratch = Scratch(name=name, value=value, version=str(new_id()), at=now, redacted=found)
         self._store.limits.check_scratch(scratch)
@@ -207,6 +209,9 @@ class WorkingMemory:
         [(name, value)] = clean["value"].items()
         return name, value, found
 
+    def _messages(self, given: Sequence[object], role: str, name: str | None) -> list[Message]:
+        return [self._message(place if len(given) > 1 else None, one, role, name) for place, one in enumerate(given)]
+
     def _message(self, place: int | None, said: object, role: str, name: str | None) -> Message:
         try:
             message = self._prepared(_fields(said, role, name))
@@ -220,6 +225,11 @@ class WorkingMemory:
     def _prepared(self, given: dict[str, Any]) -> Message:
         """The message, without its secrets."""
         found: tuple[str, ...] = tuple(given.pop("redacted", ()))
+        # Before secrets are looked for in it.
+        if isinstance(text := given.get("content"), str):
+            self._store.limits.check_length(len(text))
+        if calls := given.get("tool_calls"):
+            check_size(calls)
         if self._core.parts.redactor is not None:
             clean, more = redacted(self._core.parts.redactor, {one: given[one] for one in _TEXTS if one in given})
             given, found = given | clean, tuple(sorted({*found, *more}))

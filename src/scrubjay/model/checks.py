@@ -47,11 +47,16 @@ def check_name(field: str, value: str | None) -> None:
         return
     if not isinstance(value, str) or not value.strip():
         raise InvalidInput(f"{field} is {shown(value)}: give it text, or leave it out")
-    if len(value) > NAME_LIMIT:
-        raise InvalidInput(f"{field} has {len(value)} characters: use at most {NAME_LIMIT}, for example a hash of it")
+    check_length(field, value)
     if _CONTROL.search(value):
         raise InvalidInput(f"{field} is {shown(value)}: remove the control characters")
     check_storable(field, value)
+
+
+def check_length(field: str, value: object) -> None:
+    """A name that is not too long, whatever else it is."""
+    if isinstance(value, str) and len(value) > NAME_LIMIT:
+        raise InvalidInput(f"{field} has {len(value)} characters: use at most {NAME_LIMIT}, for example a hash of it")
 
 
 def check_named(field: str, value: str | None) -> None:
@@ -185,6 +190,20 @@ def check_order(field: str, start: datetime | None, end_field: str, end: datetim
         raise InvalidInput(f"{end_field} is {end.isoformat()}: it must come after {field} ({start.isoformat()})")
 
 
+def check_size(data: object) -> None:
+    """Data that is not too long, whatever else it is."""
+    try:
+        size = len(json.dumps(data, ensure_ascii=False))
+    except (TypeError, ValueError, RecursionError):
+        return  # It is no JSON, and is refused where that is checked.
+    _check_size(size)
+
+
+def _check_size(size: int) -> None:
+    if size > DATA_LIMIT:
+        raise InvalidInput(f"data has {size:,} characters as JSON: keep it under {DATA_LIMIT:,}")
+
+
 def check_data(value: Mapping[str, Json]) -> None:
     """A JSON object: text keys, finite numbers, nothing else inside, within the cap."""
     if not isinstance(value, dict):
@@ -197,8 +216,7 @@ def check_data(value: Mapping[str, Json]) -> None:
     check_storable("data", text)
     if "\\u0000" in text:
         raise InvalidInput("data holds a NUL character: remove it, databases cannot store it")
-    if len(text) > DATA_LIMIT:
-        raise InvalidInput(f"data has {len(text):,} characters as JSON: keep it under {DATA_LIMIT:,}")
+    _check_size(len(text))
 
 
 def _check_number(path: str, value: float) -> None:

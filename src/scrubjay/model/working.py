@@ -230,9 +230,13 @@ class Limits:
 
     def check_message(self, message: Message) -> None:
         """Refuse one that is too long."""
-        if message.bytes > self.message_bytes:
+        self.check_length(message.bytes)
+
+    def check_length(self, size: int) -> None:
+        """Refuse a message of so many bytes, or of more."""
+        if size > self.message_bytes:
             raise InvalidInput(
-                f"a message has {message.bytes:,} bytes: split it, or keep what is long in a file; "
+                f"a message has {size:,} bytes: split it, or keep what is long in a file; "
                 f"{self.message_bytes:,} is the most"
             )
 

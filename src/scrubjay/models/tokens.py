@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from scrubjay.errors import Misconfigured
-from scrubjay.models.wordpiece import wordpiece
+from scrubjay.models.wordpiece import pieces_of, wordpiece
 from scrubjay.ports import Tokens
 
 _UNKNOWN = 100
@@ -27,14 +27,17 @@ class WordPiece:
     def count(self, text: str) -> int:
         """Return an estimate that is seldom below what o200k counts."""
         readable = text.encode("utf-8", "replace").decode("utf-8")
-        encoding = wordpiece().encode(readable, add_special_tokens=False)
+        gaps = sum(1 + len(gap) // _GAP_LENGTH for gap in _GAP.findall(readable))
+        return gaps + sum(map(self._words, pieces_of(readable)))
+
+    def _words(self, text: str) -> int:
+        encoding = wordpiece().encode(text, add_special_tokens=False)
         unknown = sum(
-            len(readable[start:stop].encode("utf-16-le")) // 2 - 1
+            len(text[start:stop].encode("utf-16-le")) // 2 - 1
             for token, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True)
             if token == _UNKNOWN
         )
-        gaps = sum(1 + len(gap) // _GAP_LENGTH for gap in _GAP.findall(readable))
-        return len(encoding.ids) + unknown + gaps
+        return len(encoding.ids) + unknown
 
 
 class O200k:

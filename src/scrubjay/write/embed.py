@@ -1,6 +1,5 @@
 """Embed: the text of a memory becomes parts that the model reads whole, and a vector for each part."""
 
-import asyncio
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from scrubjay.model import Memory
 from scrubjay.model.tasks import TASK_KIND, read_apart
 from scrubjay.model.workspace import COMPLETION_KIND, stretches
+from scrubjay.off_loop import off_loop
 from scrubjay.ports import Embedder, Entry
 from scrubjay.ports.joint import Cut
 from scrubjay.write.split import Count, Span, split
@@ -15,8 +15,8 @@ from scrubjay.write.split import Count, Span, split
 if TYPE_CHECKING:
     from scrubjay.ports import Matrix
 
-_FEW: Final = 64
-"""So many are cut at once on the event loop. To count the tokens of more takes a while, in which others want to run."""
+_COUNTED: Final = 300
+"""What counting the tokens of one memory weighs beside its characters."""
 
 _APART: Final[dict[str, Callable[[Memory], list[Span]]]] = {COMPLETION_KIND: stretches, TASK_KIND: read_apart}
 """Kinds whose texts have stretches that a model has to read apart, and what tells these."""
@@ -40,10 +40,8 @@ async def embed_parts(memories: Sequence[Memory], embedder: Embedder) -> "tuple[
     """
     if not memories:
         return [], None
-    if len(memories) <= _FEW:
-        spans, parts = parts_of(memories, embedder)
-    else:
-        spans, parts = await asyncio.to_thread(parts_of, memories, embedder)
+    size = sum(_COUNTED + len(memory.content) for memory in memories)
+    spans, parts = await off_loop(size, parts_of, memories, embedder)
     vectors = await embedder.embed(parts)
     if len(parts) == len(memories):  # Each is one part, as nearly all are.
         return list(zip(spans, range(len(spans)), strict=True)), vectors

@@ -4,7 +4,7 @@ Asked before anything is written, of the whole file. What is closed by a line ma
 """
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -67,20 +67,21 @@ class _Judging:
 
     async def with_stored(self) -> AsyncIterator[_Clash]:
         """The lines that contradict what is stored, and will still be believed when all of the file is."""
-        for page in self.staging.near():
+        pages = self.staging.near()
+        while (page := await self.staging.aside(next, pages, None)) is not None:
             stored = await self._as_they_will_be([one for _, one in page])
             for line, one in page:
                 if one not in stored:  # It was purged meanwhile.
                     continue
                 closing, then = stored[one]
                 if closing is not None:
-                    self.staging.link([(closing, line.number)])
+                    await self.staging.aside(self.staging.link, [(closing, line.number)])
                 if then.superseded_at is None and _contradict(line.memory, then):
                     yield _Clash(line=line, rival=then)
 
     async def _as_they_will_be(self, ids: Sequence[UUID]) -> dict[UUID, tuple[int | None, Memory]]:
         """Stored memories as the file leaves them, each with the number of the line that closes it."""
-        told = self.staging.by_ids(list(dict.fromkeys(ids)))
+        told = await self.staging.aside(self.staging.by_ids, list(dict.fromkeys(ids)))
         found: dict[UUID, tuple[int | None, Memory]] = {}
         for one in await self.records.get(self.tenant, list(dict.fromkeys(ids))):
             line = told.get(one.id)
@@ -102,11 +103,15 @@ class _Judging:
         """Let those that were told later take the place of others, for all that have the key or the words of a line."""
         if number in self.seen:
             return
-        lines = self.staging.beside(number)
+        lines = await self.staging.aside(self.staging.beside, number)
         self.seen |= {number, *(line.number for line in lines)}
         here = [line.memory for line in lines]
         near = await self.records.bearing(here[:1])
         stored = {one: then for one, (_, then) in (await self._as_they_will_be([one.id for one in near])).items()}
+        await self.staging.aside(self._mend, lines, stored)
+
+    def _mend(self, lines: Sequence[Line], stored: Mapping[UUID, Memory]) -> None:
+        here = [line.memory for line in lines]
         believed = [one for one in stored.values() if one.superseded_at is None and _is_beside(one, here[0])]
         changed = mended([*here, *believed])
         known = self.staging.by_ids([one.id for one in changed])

@@ -1,9 +1,12 @@
 """Lines that come one by one: from a file, from a list, or over a network, which takes its time."""
 
+import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Iterable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from scrubjay.model.checks import check_several
+
+_MANY: Final = 1_000
 
 Lines: TypeAlias = Iterable[str] | AsyncIterable[str]
 Numbered: TypeAlias = tuple[int, str]
@@ -16,6 +19,8 @@ async def numbered(lines: Lines) -> AsyncIterator[Numbered]:
     number = 0
     async for line in _each(lines):
         number += 1
+        if number % _MANY == 0:
+            await asyncio.sleep(0)  # Lines that are at hand, or blank, are never waited for.
         # Some editors begin a file with a mark of its encoding, which no reader of JSON expects.
         clean = line.removeprefix("\ufeff") if number == 1 and isinstance(line, str) else line
         if not isinstance(clean, str) or clean.strip():

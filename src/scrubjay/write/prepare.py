@@ -9,7 +9,15 @@ from uuid import UUID
 
 from scrubjay.errors import InvalidInput
 from scrubjay.model import DEFAULT_KIND, PLACE_NAMES, Json, Memory, Scope, Trust, Where, id_of, new_id
-from scrubjay.model.checks import check_fraction, check_several, in_utc, shown
+from scrubjay.model.checks import (
+    check_content,
+    check_fraction,
+    check_length,
+    check_several,
+    check_size,
+    in_utc,
+    shown,
+)
 from scrubjay.model.memory import MESSAGE_KIND, as_told
 from scrubjay.model.remedies import instead
 from scrubjay.model.working import words_of
@@ -104,6 +112,7 @@ def prepare(
     """
     content = telling.get("content")
     found: tuple[str, ...] = ()
+    _check_lengths(telling)
     if isinstance(content, str) and telling.keys() <= _PLAIN:
         # As most are: there is nothing else to look through, to fill in or to check.
         if redactor is not None:
@@ -140,6 +149,19 @@ def prepare(
         valid_to=in_utc("valid_to", told.get("valid_to")),
         expires_at=in_utc("expires_at", told.get("expires_at")),
     )
+
+
+def _check_lengths(telling: Telling) -> None:
+    """Refuse what is too long before secrets are looked for in it."""
+    check_content(telling.get("content", ""))
+    if telling.keys() <= _PLAIN:
+        return
+    for name in ("key", "source", "author"):
+        check_length(name, telling.get(name))
+    if isinstance(reason := telling.get("reason"), str) and reason:
+        check_content(reason, "reason")
+    if data := telling.get("data"):
+        check_size(data)
 
 
 def _words_in(data: Mapping[str, Any]) -> str | None:

@@ -5,9 +5,11 @@ the stretch it speaks of. What was believed about the rest stays, as a stretch o
 is closed, not changed, so that the question "what did we believe on Monday?" keeps its answer.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Final, TypeAlias
 from uuid import UUID, uuid5
 
@@ -22,6 +24,8 @@ CORRECTED = "corrected"
 RESTORED = "restored"
 
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
+
+_begin: Final = attrgetter("valid_from")
 
 _Span: TypeAlias = tuple[datetime, datetime | None]
 
@@ -296,12 +300,21 @@ def mended(believed: Sequence[Memory]) -> list[Memory]:
     told = sorted(believed, key=lambda one: (one.created_at, one.id))
     if told and told[0].key is None:
         return _once(told)
-    timeline: list[Memory] = []
+    timeline: list[Memory] = []  # By when they begin; no two overlap.
     changed: dict[UUID, Memory] = {}
+    is_secret = False
     for one in told:
-        decision = into_timeline(one, timeline)
+        is_secret = is_secret or one.encrypted
+        # Only what lies beside it can bear on it: to look at the whole timeline each time would take the square.
+        first = max(bisect_left(timeline, one.valid_from, key=_begin) - 1, 0)
+        last = bisect_right(timeline, one.valid_from, key=_begin)
+        if one.valid_to is not None:
+            last = bisect_left(timeline, one.valid_to, key=_begin)
+        near = timeline[first : last + 1]
+        decision = into_timeline(replace(one, encrypted=is_secret), near)
         gone = {closed.id: closed for closed in decision.closes}
-        timeline = [each for each in timeline if each.id not in gone] + list(decision.opens)
+        left = [each for each in near if each.id not in gone]
+        timeline[first : last + 1] = sorted([*left, *decision.opens], key=_begin)
         changed |= gone | {opened.id: opened for opened in decision.opens if opened != one}
     return list(changed.values())
 

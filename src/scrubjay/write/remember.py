@@ -14,6 +14,7 @@ from scrubjay.errors import EmbedderUnavailable, InvalidInput, ScrubjayError
 from scrubjay.model import Memory, Remembered, Scope, Trust, new_ids
 from scrubjay.model.access import Bounds
 from scrubjay.model.kinds import KEPT_BY
+from scrubjay.off_loop import off_loop, weight
 from scrubjay.ports import Ahead, Clock, Decide, Decision, Events, Known, Redactor, Sight, Stores, stage
 from scrubjay.ports.records import NOTHING, check_source
 from scrubjay.write.announce import stored
@@ -114,13 +115,15 @@ class Writer:
 
     async def drafts(self, items: Sequence[str | Telling], scope: Scope, *, own: str | None = None) -> list[Memory]:
         """What was told as memories, redacted and checked, and not yet written."""
+        return await self._trusted(await off_loop(weight(items), self._all_prepared, items, scope, own=own))
+
+    def _all_prepared(self, items: Sequence[str | Telling], scope: Scope, *, own: str | None) -> list[Memory]:
         many, ids = len(items) > 1, new_ids(len(items))
         with garbage_later(len(items)):
-            drafts = [
+            return [
                 self._prepared(place if many else None, item, scope, new, own=own)
                 for place, (item, new) in enumerate(zip(items, ids, strict=True))
             ]
-        return await self._trusted(drafts)
 
     async def write(self, drafts: Sequence[Memory], decide: Decide) -> list[Remembered]:
         """Store these in one transaction, index what changed, and announce it."""
@@ -223,7 +226,7 @@ class Writer:
             "encrypt": old.encrypted,
             **changes,
         }
-        prepared = self._prepared(None, told, old.scope)
+        prepared = await off_loop(weight(told), self._prepared, None, told, old.scope)
         draft = replace(
             told_after(old.created_at, prepared),
             valid_from=prepared.valid_from,

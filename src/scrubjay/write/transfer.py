@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -18,6 +18,7 @@ from scrubjay.model.kinds import refused_kinds
 from scrubjay.model.memory import ARCHIVED
 from scrubjay.model.portable import check_header, from_json, header, moment_text, to_json
 from scrubjay.model.sealed import SEAL, is_sealed
+from scrubjay.off_loop import off_loop, weight
 from scrubjay.ports import Clock, Events, Records, Redactor
 from scrubjay.ports.access import AccessStores
 from scrubjay.ports.records import no_source
@@ -26,7 +27,7 @@ from scrubjay.write.announce import forgotten, imported
 from scrubjay.write.audit import Noted, audited
 from scrubjay.write.index import Index
 from scrubjay.write.judging import judge, pairs_of
-from scrubjay.write.lines import Lines, batches, numbered
+from scrubjay.write.lines import Lines, Numbered, batches, numbered
 from scrubjay.write.redact import redacted
 from scrubjay.write.staging import Fate, Line, Staging
 
@@ -98,7 +99,9 @@ async def import_lines(
         await judge(staging, records, tenant, mend=mend)
         storing = _Storing(tenant, records, index, events, clock, partial(audited, access, caller))
         new = done = 0
-        for many, batch in staging.batches(BATCH):
+        batches_left = staging.batches(BATCH)
+        while (found := await staging.aside(next, batches_left, None)) is not None:
+            many, batch = found
             with storing.saying_how_far(new, done, read):
                 new += await storing.store(batch) if batch else 0
             done = min(read, done + many)
@@ -134,39 +137,49 @@ class _Reading:
         check_header(_object(*first))
         read, refused = 0, refused_kinds(self.caller)
         async for some in batches(told, BATCH):
-            memories = [(number, _clean(_memory(number, line, self.scope), self.redactor)) for number, line in some]
-            for number, memory in memories:
-                if memory.created_at > self.latest:
-                    # What is told of its key from now on would have to be told after it.
-                    raise InvalidInput(
-                        f"line {number}: created_at is {moment_text(memory.created_at)}, which is more than a year "
-                        "ahead of the clock here: set the clock, or correct the line. Nothing was imported"
-                    )
-                if memory.kind in refused:
-                    raise Forbidden(
-                        f"line {number}: kind is {memory.kind!r}, which this key may not import: run `scrubjay import` "
-                        "where the store is, or leave those lines out. Nothing was imported"
-                    )
-            await self._look_at(memories)
+            await self._look_at(await off_loop(weight(some), self._memories, some, refused))
             read += len(some)
         await self._check_sources((), {}, is_all=True)
         return read
 
+    def _memories(self, lines: Sequence[Numbered], refused: Collection[str]) -> list[tuple[int, Memory]]:
+        memories = [(number, _clean(_memory(number, line, self.scope), self.redactor)) for number, line in lines]
+        for number, memory in memories:
+            if memory.created_at > self.latest:
+                # What is told of its key from now on would have to be told after it.
+                raise InvalidInput(
+                    f"line {number}: created_at is {moment_text(memory.created_at)}, which is more than a year "
+                    "ahead of the clock here: set the clock, or correct the line. Nothing was imported"
+                )
+            if memory.kind in refused:
+                raise Forbidden(
+                    f"line {number}: kind is {memory.kind!r}, which this key may not import: run `scrubjay import` "
+                    "where the store is, or leave those lines out. Nothing was imported"
+                )
+        return memories
+
     async def _look_at(self, told: Sequence[tuple[int, Memory]]) -> None:
         here, owned = await adopted(told, self.records)
         before = await self.staging.aside(self.staging.by_ids, [memory.id for _, memory in here])
-        once = {line.memory.id: (line.number, line.memory) for line in before.values()}
-        for number, memory in here:
-            self._take_in(once, number, memory)
-        judged = [self._line(number, memory, owned.get(memory.id)) for number, memory in once.values()]
-        for line in judged:
-            _check_heir(line, owned, self.caller)
+        judged = await self.staging.aside(self._judged, before.values(), here, owned)
         await self.staging.aside(self.staging.put, judged)
         await self._check_sources(judged, owned, is_all=False)
         fresh = [line for line in judged if line.is_fresh]
         near = await self.records.bearing([line.memory for line in fresh]) if fresh else []
         if near:
-            await self.staging.aside(self.staging.note_near, pairs_of(fresh, near))
+            pairs = await off_loop(weight(near), pairs_of, fresh, near)
+            await self.staging.aside(self.staging.note_near, pairs)
+
+    def _judged(
+        self, before: Iterable[Line], here: Sequence[tuple[int, Memory]], owned: Mapping[UUID, Memory]
+    ) -> list[Line]:
+        once = {line.memory.id: (line.number, line.memory) for line in before}
+        for number, memory in here:
+            self._take_in(once, number, memory)
+        judged = [self._line(number, memory, owned.get(memory.id)) for number, memory in once.values()]
+        for line in judged:
+            _check_heir(line, owned, self.caller)
+        return judged
 
     def _take_in(self, once: dict[UUID, tuple[int, Memory]], number: int, memory: Memory) -> None:
         """Let what is told twice be one, closed if any line of it says so. Raises Conflict when it is not one."""

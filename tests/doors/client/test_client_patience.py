@@ -140,8 +140,9 @@ def test_reading_carries_no_key_of_its_own(scripted, jay):
     assert len(scripted.asked) == 2
 
 
-def test_it_waits_as_long_as_it_is_asked_to(scripted, jay):
-    scripted.script.append(problem("TooManyRequests", 429, **{"Retry-After": "1"}))
+@pytest.mark.parametrize(("kind", "status"), [("TooManyRequests", 429), ("Overloaded", 503)])
+def test_it_waits_as_long_as_it_is_asked_to(scripted, jay, kind, status):
+    scripted.script.append(problem(kind, status, **{"Retry-After": "1"}))
     began = time.monotonic()
     assert jay.count() == 3
     assert time.monotonic() - began >= 1

@@ -8,7 +8,7 @@ import pytest
 from keyed import bearing, served, service
 from scrubjay.doors.http import sizes, turns
 from scrubjay.doors.http.bodies.body import MOST_AT_ONCE
-from scrubjay.errors import TooManyRequests
+from scrubjay.errors import Overloaded, TooManyRequests
 from scrubjay.ports import watch
 
 JSON = {"content-type": "application/json"}
@@ -37,7 +37,7 @@ def test_a_body_of_very_many_values_is_refused(house):
     body = b'{"content": "x", "data": {"a": [' + b"[]," * sizes.MOST_VALUES + b"1]}}"
     answer = house.client.post("/v1/memory", content=body, headers=bearing(house.key()) | JSON)
     assert (answer.status_code, answer.json()["type"]) == (413, "urn:scrubjay:error:content-too-large")
-    assert "more than 200,000 values" in answer.json()["detail"]
+    assert "more than 100,000 values" in answer.json()["detail"]
 
 
 def test_a_text_may_hold_as_many_marks_as_it_likes(house):
@@ -77,7 +77,7 @@ def test_a_line_of_very_many_values_is_refused(house):
     headers = bearing(house.key()) | {"content-type": "application/x-ndjson"}
     answer = house.client.post("/v1/memory/import", content=lines, headers=headers)
     assert answer.status_code == 400
-    assert "a line holds more than 200,000 values" in answer.json()["detail"]
+    assert "a line holds more than 100,000 values" in answer.json()["detail"]
 
 
 class Seen:
@@ -237,3 +237,110 @@ async def test_nobody_is_let_in_while_it_is_asked_whether_there_are_keys(monkeyp
             await asyncio.sleep(0)
         asked.set()
         assert [answer.status_code for answer in await asyncio.gather(*coming)] == [401] * 5
+
+
+class Clock:
+    """A clock that moves when it is told to."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(turns, "time", clock)
+    return clock
+
+
+def crowded(clock, *, many, pace, tenant="acme"):
+    """A crowd of so many who wait, after a while in which one was answered every `pace` seconds."""
+    crowd = turns.Crowd(1.0)
+    for _ in range(many):
+        crowd.join(tenant)
+    for _ in range(100):
+        clock.now += pace
+        crowd.leave(tenant, is_answered=True)
+        crowd.join(tenant)
+    return crowd
+
+
+def test_a_request_is_refused_when_it_would_wait_for_too_long(clock):
+    crowded(clock, many=90, pace=0.01).check_room("acme")
+    with pytest.raises(Overloaded, match="110 requests wait already, which takes more than 1 s: try again in a second"):
+        crowded(clock, many=110, pace=0.01).check_room("acme")
+
+
+def test_a_few_may_wait_however_long_it_takes(clock):
+    crowded(clock, many=turns.FEW - 1, pace=0.9).check_room("acme")
+    with pytest.raises(Overloaded):
+        crowded(clock, many=turns.FEW, pace=0.9).check_room("acme")
+
+
+def test_a_tenant_that_asks_for_little_finds_room_beside_one_that_floods(clock):
+    crowd = crowded(clock, many=120, pace=0.01)
+    crowd.check_room("globex")
+    with pytest.raises(Overloaded):
+        crowd.check_room("acme")
+    crowd = crowded(clock, many=200, pace=0.01)
+    with pytest.raises(Overloaded):
+        crowd.check_room("globex")
+
+
+def test_nobody_is_let_in_while_nobody_is_answered(clock):
+    crowd = crowded(clock, many=20, pace=0.001)
+    crowd.check_room("acme")
+    clock.now += 2
+    with pytest.raises(Overloaded):
+        crowd.check_room("acme")
+
+
+def test_a_while_without_requests_is_not_slow(clock):
+    crowd = turns.Crowd(1.0)
+    for _ in range(100):
+        crowd.join("acme")
+        clock.now += 0.01
+        crowd.leave("acme", is_answered=True)
+        clock.now += 3_600
+    for _ in range(50):
+        crowd.join("acme")
+    crowd.check_room("acme")
+
+
+def test_before_the_first_answer_a_wave_is_let_in_as_far_as_is_likely(clock):
+    crowd = turns.Crowd(1.0)
+    for _ in range(round(1 / turns.LIKELY)):
+        crowd.check_room("acme")
+        crowd.join("acme")
+    crowd.join("acme")
+    with pytest.raises(Overloaded):
+        crowd.check_room("acme")
+
+
+def test_whose_body_is_on_its_way_waits_for_nobody(clock):
+    line = turns.Turns(longest_wait=1.0)
+    with line.counted("acme") as waiting:
+        assert line.crowd.wait == turns.LIKELY
+        with waiting.aside():
+            assert line.crowd.wait == 0
+        assert line.crowd.wait == turns.LIKELY
+        waiting.end(is_answered=True)
+        assert line.crowd.wait == 0
+    assert line.crowd.wait == 0
+
+
+def test_a_request_for_which_there_is_no_room_is_refused_with_when_to_come_back(monkeypatch, house):
+    def full(_crowd, _tenant=None):
+        raise Overloaded("too many")
+
+    key = bearing(house.key())
+    monkeypatch.setattr(turns.Crowd, "check_room", full)
+    answer = house.client.post("/v1/memory/recall", json={"query": "x"}, headers=key)
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "1")
+    assert answer.json()["type"] == "urn:scrubjay:error:overloaded"
+    assert house.client.get("/healthz").status_code == 200
+    counted = house.client.get("/metrics").text
+    assert "scrubjay_http_requests_shed_total 1.0" in counted

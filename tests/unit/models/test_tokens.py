@@ -5,6 +5,7 @@ import pytest
 from scrubjay.errors import Misconfigured
 from scrubjay.models import tokens, tokens_of
 from scrubjay.models.tokens import O200k, WordPiece
+from scrubjay.models.wordpiece import PIECE, encode, wordpiece
 
 SAMPLES = {
     "prose": "The deployment failed because the database migration was never applied to the staging cluster. " * 5,
@@ -63,3 +64,30 @@ def test_a_missing_package_names_the_extra(monkeypatch):
 def test_an_unknown_name_is_an_error():
     with pytest.raises(Misconfigured, match="SCRUBJAY_TOKENIZER is 'gpt': use auto, wordpiece or o200k"):
         tokens_of("gpt")
+
+
+@pytest.mark.parametrize("special", [True, False])
+@pytest.mark.parametrize(
+    "text",
+    ["漢字" * 40_000, "1 " * 40_000, "don't stop, café naïve\n" * 4_000, "x" * 80_000, "漢 x" * 9_000 + "y" * 70_000],
+)
+def test_a_long_text_has_the_tokens_that_it_has_as_a_whole(text, special):
+    whole = wordpiece().encode(text, add_special_tokens=special).ids
+    assert encode(wordpiece(), ["short", text, "漢"], special=special)[1] == whole
+
+
+def test_a_tokenizer_is_given_a_little_at_a_time():
+    class Counting:
+        def __init__(self):
+            self.most = self.texts = 0
+
+        def encode_batch(self, texts, **given):
+            self.most = max(self.most, sum(map(len, texts)))
+            self.texts = max(self.texts, len(texts))
+            return wordpiece().encode_batch(texts, **given)
+
+    counting = Counting()
+    found = encode(counting, ["漢" * 900_000, *["a b"] * 5_000, "1 " * 20_000])
+    assert [len(found[0]), len(found[1]), len(found[-1]), len(found)] == [900_002, 4, 20_002, 5_002]
+    assert counting.most <= PIECE + 1
+    assert counting.texts <= 1_000

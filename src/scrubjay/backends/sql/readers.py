@@ -22,8 +22,8 @@ from scrubjay.errors import Closed
 
 T = TypeVar("T")
 
-THREADS: Final = 4
-"""Reads that are made at the same time. More would wait for the interpreter."""
+THREADS: Final = 6
+"""Reads that are made at the same time: two more than one tenant of a service has turns, so that others find one."""
 
 
 class Readers:

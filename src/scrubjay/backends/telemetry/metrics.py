@@ -41,6 +41,11 @@ COUNTED: Final = (
         tells="How long requests took, from their first byte to the last of the answer.",
         labels=("method", "route"),
     ),
+    Declared(
+        name="scrubjay_http_requests_shed_total",
+        kind="counter",
+        tells="Requests that were refused at once, because they would have had to wait for too long.",
+    ),
     Declared(name="scrubjay_http_requests_in_flight", kind="gauge", tells="Requests that are being answered."),
     Declared(
         name="scrubjay_operation_seconds",

@@ -93,6 +93,8 @@ class Prometheus:
         self._time("scrubjay_http_request_seconds", stage.seconds, method=method, route=route)
         status = str(stage.facts.get("status"))
         self._add("scrubjay_http_requests_total", 1, method=method, route=route, status=status)
+        if stage.facts.get("is_shed"):
+            self._add("scrubjay_http_requests_shed_total", 1)
 
     def _count_writes(self, stage: Stage) -> None:
         pairs = zip(_words(stage, "kinds"), _words(stage, "outcomes"), strict=True)

@@ -14,8 +14,8 @@ Each is a `Scrubjay` of the key's tenant, inside the key's bounds: what a route 
 """
 
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -34,8 +34,8 @@ from scrubjay.doors.http.guard import Allowance
 from scrubjay.doors.http.limits import check_allowed, headers_of, too_many_failed
 from scrubjay.doors.http.opening import Opening
 from scrubjay.doors.http.problems import problem, problem_of
-from scrubjay.doors.http.turns import Turns
-from scrubjay.errors import Forbidden, ScrubjayError, TooManyRequests, Unauthenticated
+from scrubjay.doors.http.turns import Turns, Waiting
+from scrubjay.errors import Forbidden, Overloaded, ScrubjayError, TooManyRequests, Unauthenticated
 from scrubjay.model import Stats
 from scrubjay.model.access import ApiKey, Caller, Right, RouteClass, Spent
 from scrubjay.service import Scrubjay
@@ -79,6 +79,8 @@ class Visit:
     """What its route costs."""
     turns: Turns
     admitted_by: "Needs | None" = None
+    waiting: Waiting | None = None
+    """Its place among those who wait."""
     has_body: bool = False
     """Whether its body was received as a whole, with the turn that this takes."""
 
@@ -86,11 +88,15 @@ class Visit:
     async def received(self, headers: Headers, receive: Callable[[], Awaitable[bytes]]) -> AsyncIterator[bytes]:
         """Receive the body as a whole. One that is large has a turn until the block ends, and has it once."""
         if self.key is None or self.has_body:
-            yield await receive()
+            yield await self._aside(receive)
             return
-        async with self.turns.received(self.key.tenant, headers, receive) as body:
+        async with self.turns.received(self.key.tenant, headers, partial(self._aside, receive)) as body:
             self.has_body = True
             yield body
+
+    async def _aside(self, receive: Callable[[], Awaitable[bytes]]) -> bytes:
+        with self.waiting.aside() if self.waiting is not None else nullcontext():
+            return await receive()
 
     @property
     def is_operator(self) -> bool:
@@ -125,10 +131,10 @@ class Visit:
 class Doorkeeper:
     """Looks at the key of every request, before anything else does. Without one, only this machine may come in."""
 
-    def __init__(self, app: ASGIApp, *, host: str, turns: int) -> None:
+    def __init__(self, app: ASGIApp, *, host: str, turns: int, longest_wait: float) -> None:
         self._app = app
         self._is_private = is_loopback(host)
-        self._turns = Turns(turns)
+        self._turns = Turns(turns, longest_wait=longest_wait)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the request through with what is known of it, or answer it here."""
@@ -160,35 +166,35 @@ class Doorkeeper:
             await self._app(scope, receive, send)
             return
         try:
+            self._turns.crowd.check_room()  # Whoever it is: to find that out takes time, too.
             visit = await self._admitted(scope, key)
+        except Overloaded as error:
+            await _shed(error, scope)(scope, receive, send)
+            return
         except ScrubjayError as error:
             await (await self._refusal(scope, error, key))(scope, receive, send)
             return
         scope.setdefault("state", {})["visit"] = visit
+        await self._let_in(visit, scope, receive, send)
+
+    async def _let_in(self, visit: Visit, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand the request on, unless too many others are under way."""
 
         async def counted(message: Message) -> None:
-            if message["type"] == "http.response.start" and visit.spent is not None:
-                MutableHeaders(scope=message).update(headers_of(visit.spent))
+            if message["type"] == "http.response.start":
+                waiting.end(is_answered=True)
+                if visit.spent is not None:
+                    MutableHeaders(scope=message).update(headers_of(visit.spent))
             await send(message)
 
-        try:
-            with self._room_for(visit):
-                await self._app(scope, receive, counted)
-        except _NoRoom as refused:
-            await problem_of(refused.error, path)(scope, receive, send)
-
-    @contextmanager
-    def _room_for(self, visit: Visit) -> Iterator[None]:
-        """Let the request be under way with others of its tenant. Raises _NoRoom when there are too many."""
-        if visit.key is None:
-            yield
-            return
-        with ExitStack() as held:
+        with ExitStack() as under_way:
             try:
-                held.enter_context(self._turns.counted(visit.key.tenant))
-            except TooManyRequests as error:
-                raise _NoRoom(error) from error
-            yield
+                waiting = under_way.enter_context(self._turns.counted(visit.jay.tenant))
+            except (Overloaded, TooManyRequests) as error:
+                await _shed(error, scope)(scope, receive, send)
+                return
+            visit.waiting = waiting
+            await self._app(scope, receive, counted)
 
     async def _is_operator(self, scope: Scope, key: str | None) -> bool:
         """Whether whoever runs the installation is asking, as far as that can be known now."""
@@ -234,12 +240,10 @@ class Doorkeeper:
         return Visit(key=None, jay=jay.for_caller(Caller(request=request)), home=jay.tenant, turns=self._turns)
 
 
-class _NoRoom(Exception):
-    """Carries why a request cannot be under way beside the others, past what the routes themselves raise."""
-
-    def __init__(self, error: TooManyRequests) -> None:
-        super().__init__(str(error))
-        self.error = error
+def _shed(error: Overloaded | TooManyRequests, scope: Scope) -> Response:
+    """The answer to a request for which there is no room, and a note for whoever counts these."""
+    scope.setdefault("state", {})["is_shed"] = isinstance(error, Overloaded)
+    return problem_of(error, scope["path"])
 
 
 def _key_in(headers: Headers) -> str | None:
@@ -356,6 +360,8 @@ class Needs:
             if visit.spent is not None:
                 check_allowed(visit.spent)
         if self._kind == "heavy":
+            if visit.waiting is not None:
+                visit.waiting.end()  # It takes turns with its like, and nobody waits behind it.
             cast("Allowance", request.state.allowance).widen()
         if self._noted and request.method not in _SAFE:
             await visit.jay.access.log.note("admin.requested", f"{request.method} {request.url.path}"[:255])

@@ -1,5 +1,6 @@
 """A route that asks for the right, the allowance and a turn before it reads what was sent."""
 
+import json
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractAsyncContextManager, nullcontext
@@ -16,6 +17,7 @@ from starlette.requests import ClientDisconnect
 
 from scrubjay.doors.http.access import Needs, visit_of
 from scrubjay.doors.http.sizes import TOO_MANY, is_too_much
+from scrubjay.off_loop import LARGE, off_loop
 
 
 class Admitted(APIRoute):
@@ -28,14 +30,16 @@ class Admitted(APIRoute):
         """What answers a request: as FastAPI does it, behind what has to come first."""
         answer = super().get_route_handler()
         needs = [one.call for one in self.dependant.dependencies if isinstance(one.call, Needs)]
-        reads_body = self.body_field is not None
+        body = self.dependant.body_params[0] if self.dependant.body_params else None
         once = frozenset(_taken_once(self.dependant.query_params))
 
         async def answered(request: Request) -> Response:
             for one in needs:
                 await one(request, None, None)
             _check_once(request, once)
-            async with _body_of(request) if reads_body else nullcontext(), _turn_of(request):
+            async with _body_of(request) if body is not None else nullcontext(), _turn_of(request):
+                if body is not None:
+                    await _read(request, body)
                 return await answer(request)
 
         return answered
@@ -73,9 +77,30 @@ async def _checked(request: Request) -> bytes:
         body = await request.body()
     except ClientDisconnect as error:
         raise HTTPException(400, "the body broke off") from error
-    if is_too_much(body):
+    if await off_loop(len(body), is_too_much, body):
         raise HTTPException(413, f"the body holds {TOO_MANY}")
     return body
+
+
+async def _read(request: Request, field: ModelField) -> None:
+    """Read a large body on a thread. What it holds is checked there, and FastAPI finds it checked already."""
+    body = await request.body()
+    if len(body) > LARGE and request.headers.get("content-type", "").partition(";")[0].strip().endswith("json"):
+        request._json = await off_loop(len(body), _checked_json, field, body)  # noqa: SLF001 -- where `json` looks first
+
+
+def _checked_json(field: ModelField, body: bytes) -> object:
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        if not isinstance(error, json.JSONDecodeError):
+            raise HTTPException(400, "There was an error parsing the body") from error
+        found = {"type": "json_invalid", "loc": ("body", error.pos), "input": {}, "ctx": {"error": error.msg}}
+        raise RequestValidationError([found]) from error
+    checked, errors = field.validate(given, loc=("body",))
+    if errors:
+        raise RequestValidationError(errors, body=given)
+    return checked
 
 
 def _turn_of(request: Request) -> AbstractAsyncContextManager[None]:

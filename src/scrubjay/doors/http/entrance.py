@@ -20,7 +20,7 @@ def add_entrance(app: FastAPI, settings: Settings) -> None:
     """Let no request through to the routes but by this way."""
     # The one that is added last is met first.
     app.add_middleware(Idempotency)
-    app.add_middleware(Doorkeeper, host=settings.host, turns=settings.turns)
+    app.add_middleware(Doorkeeper, host=settings.host, turns=settings.turns, longest_wait=settings.longest_wait)
     app.add_middleware(GZipMiddleware, minimum_size=_SMALL, compresslevel=_EFFORT)
     app.add_middleware(Guard, most_bytes=settings.request_bytes, seconds=settings.request_seconds)
     app.add_exception_handler(NotModified, _not_modified)

@@ -13,6 +13,7 @@ from scrubjay.doors.http.problems import problem, problem_of
 from scrubjay.errors import InvalidInput, ScrubjayError
 from scrubjay.model.access import Answer
 from scrubjay.model.checks import shown
+from scrubjay.off_loop import off_loop
 
 HEADER: Final = "idempotency-key"
 
@@ -45,26 +46,27 @@ class Idempotency:
         try:
             _check(name)
             async with visit.received(headers, partial(whole, receive)) as body:
-                await self._once(scope, send, visit, name, body)
+                # Whoever sends a large answer in pieces wants to hear when the other end hangs up.
+                await self._once(scope, once_more(body, then=receive), send, visit, name, body)
         except ScrubjayError as error:
             await problem_of(error, scope["path"])(scope, receive, send)
         except HTTPException as error:
             refused = problem(kind="ContentTooLarge", status=error.status_code, detail=error.detail, path=scope["path"])
             await refused(scope, receive, send)
 
-    async def _once(self, scope: Scope, send: Send, visit: Visit, name: str, body: bytes) -> None:
+    async def _once(self, scope: Scope, receive: Receive, send: Send, visit: Visit, name: str, body: bytes) -> None:
         once = visit.jay.access.once
-        claim = once.claim(name, _said(scope, body))
+        claim = await off_loop(len(body), once.claim, name, _said(scope, body))
         before = await once.begin(claim)
         if before is not None:
             given = Response(before.body, status_code=before.status, headers=dict(before.headers))
             given.headers["Idempotency-Replayed"] = "true"
-            await given(scope, once_more(body), send)
+            await given(scope, receive, send)
             return
         heard = _Heard(send)
         try:
             async with once.held(claim):
-                await self._app(scope, once_more(body), heard)
+                await self._app(scope, receive, heard)
         except Exception:
             await once.abandon(claim)
             raise

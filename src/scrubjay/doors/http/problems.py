@@ -17,6 +17,7 @@ from scrubjay.errors import (
     EmbedderUnavailable,
     InvalidInput,
     Misconfigured,
+    Overloaded,
     RerankerUnavailable,
     ScrubjayError,
     StoreUnavailable,
@@ -146,6 +147,7 @@ _HEADERS: Final[dict[type[ScrubjayError], dict[str, str]]] = {
     Unauthenticated: {"WWW-Authenticate": 'Bearer realm="scrubjay"'},
     UnderWay: {"Retry-After": f"{HELD.total_seconds() / 4:.0f}"},
     TooManyRequests: {"Retry-After": "1"},
+    Overloaded: {"Retry-After": "1"},
 }
 
 

@@ -3,15 +3,16 @@
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final, TypeVar, cast
 
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from scrubjay.doors.http.guard import Allowance
 from scrubjay.doors.http.sizes import TOO_MANY, is_too_much
 from scrubjay.errors import InvalidInput, Unsupported
+from scrubjay.off_loop import off_loop
 from scrubjay.service import Scrubjay
 
 NDJSON: Final = "application/x-ndjson"
@@ -30,6 +31,11 @@ at whether the key of the listener is still good …"""
 LOOK: Final = 2.0
 """… and so does an event, if the last look was so many seconds ago."""
 
+PIECE: Final = 65_536
+"""Bytes of a large answer that are packed and sent at a time."""
+
+Part = TypeVar("Part", str, bytes)
+
 RETRY: Final = 2_000
 """Milliseconds after which a listener that was cut off should come back."""
 
@@ -47,7 +53,7 @@ async def lines_of(request: Request) -> AsyncIterator[str]:
             *whole, rest = chunk.split(b"\n")
             for line in whole:
                 begun += line
-                yield _decoded(bytes(begun))
+                yield await off_loop(len(begun), _decoded, bytes(begun))
                 begun.clear()
             begun += rest
             if len(begun) > LONGEST_LINE:
@@ -55,7 +61,7 @@ async def lines_of(request: Request) -> AsyncIterator[str]:
     except ClientDisconnect as error:
         raise InvalidInput("the body broke off before its last line: send it again") from error
     if begun:
-        yield _decoded(bytes(begun))
+        yield await off_loop(len(begun), _decoded, bytes(begun))
 
 
 def _decoded(line: bytes) -> str:
@@ -81,7 +87,20 @@ async def as_lines(lines: AsyncIterator[str]) -> StreamingResponse:
     return StreamingResponse(giving_way(written()), media_type=NDJSON)
 
 
-async def giving_way(parts: AsyncIterator[str]) -> AsyncIterator[str]:
+def in_pieces(body: bytes, told: Response | None, *, status: int) -> StreamingResponse:
+    """A large answer in JSON, with the status and the headers that were told of it. It is packed piece by piece."""
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for start in range(0, len(body), PIECE):
+            yield body[start : start + PIECE]
+
+    headers = {**(told.headers if told is not None else {}), "content-length": str(len(body))}
+    # FastAPI leaves the status open in what it lets an endpoint tell.
+    own: int | None = told.status_code if told is not None else None
+    return StreamingResponse(giving_way(pieces()), own or status, headers, media_type="application/json")
+
+
+async def giving_way(parts: AsyncIterator[Part]) -> AsyncIterator[Part]:
     """The same parts of an answer. After each of them everybody else is served.
 
     So is the news that nobody reads any more: what is ready in memory would be written to its end otherwise, and every

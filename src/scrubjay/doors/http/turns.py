@@ -1,14 +1,15 @@
 """Turns: what one tenant asks for at once is done a few at a time, so that the others do not wait for all of it."""
 
 import asyncio
-from collections import Counter
+import time
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from typing import Final, Literal, TypeAlias
 
 from starlette.datastructures import Headers
 
-from scrubjay.errors import TooManyRequests
+from scrubjay.errors import Overloaded, TooManyRequests
 from scrubjay.model.access import RouteClass
 
 Kind: TypeAlias = RouteClass | Literal["large"]
@@ -28,6 +29,23 @@ LARGE: Final = 65_536
 """Bytes of a body that is large."""
 
 
+FEW: Final = 16
+"""Requests that may wait at the same time, however long that takes."""
+
+BEHIND: Final = 1.5
+"""How many times the longest wait a tenant is let in that has less than its share under way. Whoever has more was
+refused before, so it is the others who find room."""
+
+LIKELY: Final = 0.02
+"""Seconds from one answer to the next, before there were any."""
+
+_NEWS: Final = 64
+"""So many of the last answers tell the pace. Writers are answered many at once, so fewer would say little."""
+
+_SLOW: Final = 1.0
+"""Seconds without an answer that count at most: one slow answer says little about the others, who may be quick."""
+
+
 class _Line:
     """Those who wait for the same turn, and how many of them there are."""
 
@@ -36,26 +54,114 @@ class _Line:
         self.members = 0
 
 
-class Turns:
-    """Who works, and who waits, of each tenant. With no `reads` nobody waits."""
+class Crowd:
+    """The requests that wait to be answered, and how long a new one would wait: for so many, at the pace of late."""
 
-    def __init__(self, reads: int = READS) -> None:
+    def __init__(self, longest_wait: float) -> None:
+        self._longest_wait = longest_wait
+        self._of_tenant: Counter[str] = Counter()
+        self._many = 0
+        self._busy = 0.0
+        """Seconds in which somebody waited, up to `_last`."""
+        self._last = 0.0
+        """When the last answer was, or when the first of those who wait came."""
+        self._answers = deque((-LIKELY * place for place in range(_NEWS, 0, -1)), maxlen=_NEWS)
+        """When the last answers were, by the seconds in which somebody waited."""
+
+    def join(self, tenant: str) -> None:
+        """One more waits."""
+        if not self._many:
+            self._last = time.monotonic()
+        self._many += 1
+        self._of_tenant[tenant] += 1
+
+    def leave(self, tenant: str, *, is_answered: bool = False) -> None:
+        """One does not wait any more."""
+        now = time.monotonic()
+        if is_answered or self._many == 1:
+            self._busy += min(now - self._last, _SLOW)
+            self._last = now
+        if is_answered:
+            self._answers.append(self._busy)
+        self._many -= 1
+        self._of_tenant[tenant] -= 1
+        if not self._of_tenant[tenant]:
+            del self._of_tenant[tenant]
+
+    @property
+    def wait(self) -> float:
+        """Seconds that a new request would wait for its answer."""
+        quiet = time.monotonic() - self._last
+        return max(quiet, self._many * (self._busy + quiet - self._answers[0]) / _NEWS)
+
+    def check_room(self, tenant: str | None = None) -> None:
+        """Raise Overloaded when a new request of this tenant, or of any, would have to wait for too long."""
+        if not self._longest_wait or self._many < FEW:
+            return
+        share = max(1, FEW // len(self._of_tenant))
+        is_modest = tenant is None or self._of_tenant.get(tenant, 0) < share
+        if self.wait > self._longest_wait * (BEHIND if is_modest else 1):
+            raise Overloaded(
+                f"{self._many} requests wait already, which takes more than {self._longest_wait:g} s: try again in a "
+                "second, start more processes with SCRUBJAY_WORKERS, or raise SCRUBJAY_LONGEST_WAIT"
+            )
+
+
+class Waiting:
+    """A request while it waits for the service: not while its body comes, and not while its answer is read."""
+
+    def __init__(self, crowd: Crowd, tenant: str) -> None:
+        self._crowd = crowd
+        self._tenant = tenant
+        self._is_over = False
+        crowd.join(tenant)
+
+    def end(self, *, is_answered: bool = False) -> None:
+        """It waits no more. Said again, it changes nothing."""
+        if not self._is_over:
+            self._is_over = True
+            self._crowd.leave(self._tenant, is_answered=is_answered)
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """In the block it is the caller who is waited for."""
+        if self._is_over:
+            yield
+            return
+        self._crowd.leave(self._tenant)
+        try:
+            yield
+        finally:
+            self._crowd.join(self._tenant)
+
+
+class Turns:
+    """Who works, and who waits, of each tenant. With no `reads` nobody waits for a turn."""
+
+    def __init__(self, reads: int = READS, *, longest_wait: float = 0) -> None:
         self._reads = reads
+        self.crowd = Crowd(longest_wait)
         self._lines: dict[tuple[str, Kind], _Line] = {}
         self._under_way: Counter[str] = Counter()
 
     @contextmanager
-    def counted(self, tenant: str) -> Iterator[None]:
-        """Count a request while it is under way. Raises TooManyRequests when there are too many of this tenant."""
+    def counted(self, tenant: str) -> Iterator[Waiting]:
+        """Count a request while it is under way.
+
+        Raises TooManyRequests when there are too many of this tenant, and Overloaded when it would wait for too long.
+        """
         if self._reads and self._under_way[tenant] >= UNDER_WAY * self._reads:
             raise TooManyRequests(
                 f"{UNDER_WAY * self._reads} requests and streams of this tenant are under way: end some of them, then "
                 "come back, or raise SCRUBJAY_TURNS"
             )
+        self.crowd.check_room(tenant)
         self._under_way[tenant] += 1
+        waiting = Waiting(self.crowd, tenant)
         try:
-            yield
+            yield waiting
         finally:
+            waiting.end()
             self._under_way[tenant] -= 1
             if not self._under_way[tenant]:
                 del self._under_way[tenant]

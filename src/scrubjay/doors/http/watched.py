@@ -58,8 +58,8 @@ class Watched:
             try:
                 await self._app(scope, receive, noted)
             finally:
-                route = route_of(scope)
-                request.note(route=route, status=status, key=_key_of(scope), is_probe=route in _PROBES)
+                route, is_shed = route_of(scope), bool(scope.get("state", {}).get("is_shed"))
+                request.note(route=route, status=status, key=_key_of(scope), is_probe=route in _PROBES, is_shed=is_shed)
 
 
 def _key_of(scope: Scope) -> str | None:

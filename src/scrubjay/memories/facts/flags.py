@@ -14,6 +14,7 @@ from scrubjay.errors import Conflict, InvalidInput, NotFound
 from scrubjay.model import Filter, Memory, Scope, Trust
 from scrubjay.model.checks import shown
 from scrubjay.model.facts import CONFLICT_KIND, RELATIONS, Fact, FactConflict, Relation
+from scrubjay.off_loop import off_loop, weight
 from scrubjay.ports import Decision, Known
 from scrubjay.read.readable import readable
 from scrubjay.write.redact import reason_of
@@ -101,7 +102,7 @@ async def resolve(core: Core, found: FactConflict, keep: UUID | None, *, reason:
     if keep is not None and keep not in sides:
         raise InvalidInput(f"keep is {keep}: use {found.one.id} or {found.other.id}, or keep both")
     [raised] = await core.parts.stores.records.get(found.other.scope, [found.id])
-    now, why = core.parts.clock(), reason_of(reason, core.parts.redactor)
+    now, why = core.parts.clock(), await off_loop(weight(reason), reason_of, reason, core.parts.redactor)
     because = f"{RESOLVED}: {why}" if why else RESOLVED
     closes = [raised.closed(now, because=because)]
     kept = sides.get(keep, found.other) if keep is not None else found.other

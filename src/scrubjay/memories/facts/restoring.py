@@ -7,6 +7,7 @@ from scrubjay.core import Core
 from scrubjay.model import Memory, new_id
 from scrubjay.model.facts import Fact
 from scrubjay.model.memory import moment_after
+from scrubjay.off_loop import off_loop, weight
 from scrubjay.write.reconcile import RESTORED, reopen
 from scrubjay.write.redact import reason_of
 
@@ -16,7 +17,7 @@ async def restore(core: Core, deleted: Sequence[Memory], *, reason: str | None) 
 
     A new version is made from the old one, so that purging the old one takes it along.
     """
-    now, because = core.parts.clock(), reason_of(reason, core.parts.redactor)
+    now, because = core.parts.clock(), await off_loop(weight(reason), reason_of, reason, core.parts.redactor)
     drafts = [
         replace(
             memory,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Final, Unpack
 
 from scrubjay.core import Core
@@ -13,7 +14,7 @@ from scrubjay.memories.tasks.credit import counted, report
 from scrubjay.memories.tasks.receipts import memories_of
 from scrubjay.memories.tasks.similar import Wanted, search
 from scrubjay.memories.tasks.storing import Told, draft_of, learning_of, read_lines, settled
-from scrubjay.model import Filter, Json, Memory, Remembered, Where
+from scrubjay.model import Filter, Json, Memory, Remembered, Scope, Where
 from scrubjay.model.checks import check_content, check_data, check_name, check_several, check_whole, shown
 from scrubjay.model.context import MOST_BUDGET
 from scrubjay.model.patterns import PATTERN_KIND
@@ -28,10 +29,14 @@ from scrubjay.model.similar import (
     Used,
 )
 from scrubjay.model.tasks import ImportReport, MemoryType, RejectedLine, error_text
+from scrubjay.off_loop import off_loop, weight
 from scrubjay.write.lines import Lines, batches, numbered
 from scrubjay.write.remember import BATCH
 
 Progress = Callable[[int], None]
+
+MOST_REJECTED: Final = 10_000
+"""Lines of one import that a report names. A file with more of them is no file of executions."""
 
 NO_OUTCOME: Final = "use one of " + ", ".join(REUSE_OUTCOMES)
 
@@ -89,14 +94,7 @@ class Tasks:
         check_several("executions", executions)
         given = [learning_of(one) for one in executions]
         told, learns = [one for one, _ in given], [learn for _, learn in given]
-        drafts: list[Memory] = []
-        for place, one in enumerate(told):
-            try:
-                drafts.append(draft_of(one, scope, now=parts.clock(), redactor=parts.redactor))
-            except ScrubjayError as error:
-                if len(told) == 1:
-                    raise
-                raise type(error)(f"execution {place}: {error}") from error
+        drafts = await off_loop(weight(told), self._drafts, told, scope)
         done: list[Remembered] = []
         for start in range(0, len(drafts), BATCH):
             done += await parts.writer.write(drafts[start : start + BATCH], settled)
@@ -114,6 +112,18 @@ class Tasks:
             for one, learn in zip(done, learns, strict=True)
         ]
 
+    def _drafts(self, told: Sequence[Told], scope: Scope) -> list[Memory]:
+        parts = self._core.parts
+        drafts: list[Memory] = []
+        for place, one in enumerate(told):
+            try:
+                drafts.append(draft_of(one, scope, now=parts.clock(), redactor=parts.redactor))
+            except ScrubjayError as error:
+                if len(told) == 1:
+                    raise
+                raise type(error)(f"execution {place}: {error}") from error
+        return drafts
+
     async def import_lines(
         self, lines: Lines, *, progress: Progress | None = None, **where: Unpack[Where]
     ) -> ImportReport:
@@ -125,8 +135,15 @@ class Tasks:
         counts = {"stored": 0, "unchanged": 0, "superseded": 0}
         rejected: list[RejectedLine] = []
         async for batch in batches(numbered(lines), BATCH):
-            drafts, wrong = read_lines(batch, scope, now=parts.clock(), redactor=parts.redactor)
+            reading = partial(read_lines, batch, scope, now=parts.clock(), redactor=parts.redactor)
+            drafts, wrong = await off_loop(weight(batch), reading)
             rejected += wrong
+            if len(rejected) > MOST_REJECTED:
+                first = rejected[0]
+                raise InvalidInput(
+                    f"more than {MOST_REJECTED:,} lines are no executions, the first of them line {first.line}: "
+                    f"{first.reason}. What was read before is stored. Correct the file, and import it again"
+                )
             for one in await parts.writer.write(drafts, settled) if drafts else ():
                 counts[one.outcome] += 1
             if progress is not None:

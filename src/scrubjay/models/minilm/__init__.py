@@ -15,6 +15,7 @@ from scrubjay.models.calibration import Curve
 from scrubjay.models.onnx import onnx_runtime
 from scrubjay.models.vectors import unit
 from scrubjay.models.wordpiece import encode, wordpiece
+from scrubjay.off_loop import in_turn
 
 if TYPE_CHECKING:
     from scrubjay.ports import Matrix
@@ -27,6 +28,9 @@ WINDOW = 256
 
 BATCH_TOKENS = 1024
 """Padded tokens in one run: enough to keep several cores busy, little enough to stay in their caches."""
+
+BRIEF_LETTERS = 2_000
+"""Characters that are embedded at once. More of them take turns, or the threads for all would be one caller's."""
 
 BRIEF_TOKENS = 32
 """A run of so few, such as a question, is made by one thread: to wake others for each of its steps takes longer.
@@ -75,14 +79,17 @@ class MiniLM:
     async def embed(self, texts: Sequence[str], *, question: bool = False) -> "Matrix":  # noqa: ARG002  # one vector for both
         """Return one row per text, in order, the same however the texts are grouped.
 
-        The work is done on a worker thread, a small batch at a time, so that a question does not wait for a long list.
+        The work is done on a worker thread, a small batch at a time, and long lists take turns, so that a question does
+        not wait for them.
         """
         rows = np.zeros((len(texts), self.identity.dimensions), dtype=np.float32)
         if not texts:
             return rows
-        batches, first = await asyncio.to_thread(self._begin, texts)
+        letters = sum(map(len, texts))
+        run = asyncio.to_thread if letters <= BRIEF_LETTERS else in_turn
+        batches, first = await run(self._begin, texts)
         for place, batch in enumerate(batches):
-            vectors = first if place == 0 else await asyncio.to_thread(self._run, batch)
+            vectors = first if place == 0 else await run(self._run, batch)
             for (owner, ids), vector in zip(batch, vectors, strict=True):
                 rows[owner] += vector * len(ids)
         return unit(rows)

@@ -6,11 +6,14 @@ from types import FunctionType, SimpleNamespace
 from typing import Any, TypeVar, get_type_hints
 
 from fastapi import APIRouter
+from pydantic import TypeAdapter
 
 from scrubjay.doors.http.admitted import Admitted
 from scrubjay.doors.http.problems import RESPONSES
 from scrubjay.doors.http.routes.parameters import read_as_text
-from scrubjay.doors.http.values import answer, plain
+from scrubjay.doors.http.streams import in_pieces
+from scrubjay.doors.http.values import answer, plain, written
+from scrubjay.off_loop import LARGE, off_loop, weight
 from scrubjay.service import Scrubjay
 
 Endpoint = TypeVar("Endpoint", bound=Callable[..., Awaitable[object]])
@@ -74,11 +77,16 @@ class Room:
         name = f"{self._memory}.{verb}" if self._memory else verb
         described = {"x-verb": name, **details.pop("openapi_extra", {})}
         returned = answers if answers is not None else answer(returned_by(name))
+        adapter: TypeAdapter[Any] = TypeAdapter(returned)
+        status = details.get("status_code", 200)
 
         def serve(endpoint: Endpoint) -> Endpoint:
             @wraps(read_as_text(endpoint))
             async def answered(*args: Any, **kwargs: Any) -> object:  # noqa: ANN401 -- the endpoint's own
-                return plain(await endpoint(*args, **kwargs))
+                found = await endpoint(*args, **kwargs)
+                if (size := weight(found)) <= LARGE:
+                    return plain(found)
+                return in_pieces(await off_loop(size, written, adapter, found), kwargs.get("response"), status=status)
 
             self.router.add_api_route(
                 path,
