@@ -72,6 +72,7 @@ class Index:
         self._vectors = stores.vectors
         self._together = Together(stores)
         self._joint = stores.joint
+        self._is_apart = stores.joint is None and stores.together is None
         self._embedder = embedder
         self._pace = deque([_QUICK_SECONDS + 1], maxlen=3)
         self._events = events
@@ -173,7 +174,7 @@ class Index:
         if embedder is None or self._keeper.elsewhere:
             return None
         # On one file the vectors are written with the records, and cannot be lost without them.
-        check = partial(self._check, active) if self._joint is None else None
+        check = partial(self._check, active) if self._is_apart else None
         return Serving(generation=active, embedder=embedder, is_complete=self._keeper.is_complete, check=check)
 
     async def _check(self, active: Generation, *, found: Found = "full") -> bool:
