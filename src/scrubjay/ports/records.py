@@ -359,10 +359,7 @@ class Records(Protocol):
         """Say how often something was purged from places that this one sees, before reading what to write of."""
 
     async def pending(self, generation: int, *, limit: int) -> list[Memory]:
-        """Return memories of every tenant, oldest first, that are not marked as indexed with this generation.
-
-        Those that are marked as `WORDS_ONLY` or `SILENT` wait for nothing, and are left out.
-        """
+        """Return memories of every tenant, oldest first, that wait to be indexed: none that is `WORDS_ONLY` or `SILENT`."""
 
     async def backlog(self, generation: int) -> int:
         """Count what `pending` would return without a limit."""
@@ -370,18 +367,16 @@ class Records(Protocol):
     async def mark(self, ids: Sequence[UUID], generation: int | None, *, live: Collection[UUID] = ()) -> Marked:
         """Note that these are indexed with this generation, or with none. Say which are not stored, or are closed.
 
-        Of those in `live`, which were indexed as believed, one that is closed by now is left without a mark, in the
-        same transaction: its vectors are not right yet.
+        One in `live`, indexed as believed, that is closed by now is left without a mark in the same transaction.
         """
 
     async def unmark(self, generation: int) -> int:
         """Clear the mark of every memory that is indexed with this generation; return how many those were."""
 
     async def marked(self, generation: int, *, limit: int, after: UUID | None = None) -> list[UUID]:
-        """Return the memories of every tenant that are marked with this generation, oldest first.
+        """Return the memories of every tenant marked with this generation, oldest first, from behind `after` on.
 
-        `after` is the last one of the page before; when it was purged since, the pages begin anew. Fewer than the limit
-        are the end.
+        When `after` was purged since, pages begin anew. Fewer than the limit are the end.
         """
 
     async def count_marked(self, generation: int) -> int:
@@ -391,10 +386,7 @@ class Records(Protocol):
         """Return those of these that are marked with this generation, in the order asked."""
 
     async def sample_marked(self, generation: int, *, limit: int) -> list[UUID]:
-        """Return some of the memories that are marked with this generation, at random and at most so many.
-
-        None only when there is none. It takes the same time however many there are.
-        """
+        """Return some memories that are marked with this generation, at random."""
 
     async def missing(self, ids: Sequence[UUID]) -> list[UUID]:
         """Return those of these that no tenant has stored, each once, in the order asked."""

@@ -387,17 +387,6 @@ def _unsynced(work: Callable[[Connection], T]) -> Callable[[Connection], T]:
     return noted
 
 
-def _finished(coroutine: Coroutine[Any, Any, T]) -> T:
-    """What a coroutine returns that never waits."""
-    try:
-        coroutine.send(None)
-    except StopIteration as end:
-        answer: T = end.value
-        return answer
-    coroutine.close()
-    raise RuntimeError("it waits for something else than a read of this database")
-
-
 def _is_outage(error: Unavailable) -> bool:
     """Whether the server is not there, rather than busy, too slow for one statement or of another version."""
     cause = error.__cause__

@@ -1,15 +1,17 @@
 """Work that is handed to a thread, and whoever waits for its answer on an event loop."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from itertools import groupby
 from operator import attrgetter
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import Connection
+
+T = TypeVar("T")
 
 
 class Later(Exception):
@@ -86,3 +88,14 @@ def settle(waited: Sequence[Waiting]) -> None:
 def _settled(waited: Sequence[Waiting]) -> None:
     for one in waited:
         one.settled()
+
+
+def finished(coroutine: Coroutine[Any, Any, T]) -> T:
+    """What a coroutine returns that never waits."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        answer: T = end.value
+        return answer
+    coroutine.close()
+    raise RuntimeError("it waits for something else than a read of this database")
