@@ -27,7 +27,7 @@ from scrubjay.backends.sql.onefile import OneFile
 from scrubjay.backends.sql.readers import Readers
 from scrubjay.backends.sql.scribe import TRIES, Scribe
 from scrubjay.backends.sql.server_clock import ServerClock
-from scrubjay.backends.sql.waiting import Later
+from scrubjay.backends.sql.waiting import Later, finished
 from scrubjay.backends.sql.watch import NoAnswer, Watch
 from scrubjay.elapsed import moment
 from scrubjay.errors import Closed, StoreDamaged, StoreUnavailable, Unavailable
@@ -175,7 +175,7 @@ class Database:
             before = getattr(self._held, "connection", None)
             self._held.connection = connection
             try:
-                return context.run(_finished, work())
+                return context.run(finished, work())
             finally:
                 self._held.connection = before
 
