@@ -14,7 +14,7 @@ from patience import LONG
 from scrubjay import Misconfigured, StoreUnavailable, open_async
 from services import Redis
 
-KILLS = sized(short=4, long=20)
+KILLS = sized(short=20, long=100)
 BOUND = 20
 """Seconds that a call may take while a server is away, on a slow machine: deadlines are a half, and a few seconds."""
 
