@@ -20,7 +20,7 @@ from typing import Final
 
 from scrubjay.errors import InvalidInput, StoreDamaged, StoreUnavailable
 from scrubjay.jobs.leasing import still_leased
-from scrubjay.jobs.orders import Orders, Tally
+from scrubjay.jobs.orders import MOST_PLANNED, Orders, Tally
 from scrubjay.logs import logger
 from scrubjay.model import Memory, Scope
 from scrubjay.model.memory import ARCHIVED
@@ -49,7 +49,7 @@ class Archive:
 
 async def archive(orders: Orders) -> StepDone:
     """Move old, distilled episodes into files, and take out of the files what was purged since."""
-    tally, after, folder = Tally("archive"), orders.policy.archive_after, orders.archive
+    tally, after, folder = Tally("archive", gone=orders.gone), orders.policy.archive_after, orders.archive
     if folder is None:
         return StepDone(step="archive", skipped="there is no folder for archives: set SCRUBJAY_ARCHIVE")
     if after is None and not await asyncio.to_thread(folder.is_dir):
@@ -65,7 +65,8 @@ async def archive(orders: Orders) -> StepDone:
 
 async def _archived(orders: Orders, within: Scope, folder: Path, after: timedelta, tally: Tally) -> None:
     before = orders.parts.clock() - after
-    while old := await orders.works.upkeep.aged(within=within, before=before, limit=BATCH):
+    limit = BATCH if not orders.dry_run else MOST_PLANNED
+    while old := await orders.works.upkeep.aged(within=within, before=before, limit=limit):
         if orders.dry_run:
             for one in old:
                 tally.plan_for(one, f"it happened before {before:%Y-%m-%d} and was not used since")

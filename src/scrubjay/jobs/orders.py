@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
+from uuid import UUID
 
 from scrubjay.core import Core, Parts
 from scrubjay.jobs.attempts import attempted
@@ -24,6 +25,9 @@ log = logger("jobs")
 
 TRIES: Final = 5
 """How often something may fail before it is parked."""
+
+MOST_PLANNED: Final = 10_000
+"""Memories that one rule names in a dry run."""
 
 PAUSE: Final = timedelta(seconds=10)
 """How long it rests after its first failure; twice as long after each one more."""
@@ -45,6 +49,8 @@ class Orders:
     within: Scope | None = None
     """Where to work; None means everywhere, for every tenant."""
     dry_run: bool = False
+    gone: set[UUID] = field(default_factory=set, hash=False, compare=False)
+    """With a dry run: the memories that it would have closed so far. The steps after that do not meet them any more."""
     quiet: timedelta = timedelta(0)
     """A session in which something happened more recently is not distilled yet."""
     ttl: timedelta = TTL
@@ -87,6 +93,8 @@ class Tally:
     """Counts what a step does."""
 
     step: Step
+    gone: set[UUID] = field(default_factory=set)
+    """As in `Orders`."""
     counts: dict[str, int] = field(default_factory=dict)
     failed: int = 0
     planned: list[Planned] = field(default_factory=list)
@@ -101,7 +109,10 @@ class Tally:
         self.planned.append(Planned(step=self.step, what=what, why=why, scope=scope))
 
     def plan_for(self, memory: Memory, why: str) -> None:
-        """Note what a dry run would do to this memory."""
+        """Note why a dry run would close this memory, unless it would be closed by then."""
+        if memory.id in self.gone:
+            return
+        self.gone.add(memory.id)
         content = memory.content if len(memory.content) <= 60 else f"{memory.content[:59]}…"
         # What goes into an archive goes there as it is stored.
         what = f"{memory.kind} (encrypted)" if is_sealed(memory.content) else f"{memory.kind} {content!r}"

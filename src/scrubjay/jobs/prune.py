@@ -8,9 +8,8 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
-from uuid import UUID
 
-from scrubjay.jobs.orders import Orders, Tally
+from scrubjay.jobs.orders import MOST_PLANNED, Orders, Tally
 from scrubjay.jobs.retain import close
 from scrubjay.model import Filter, Memory, Scope
 from scrubjay.model.namespaces import belonging, namespaces_of
@@ -23,7 +22,7 @@ PRUNED: Final = "pruned"
 
 async def prune(orders: Orders) -> StepDone:
     """Forget by age, importance and use, what has faded, and where a place holds too much, what is least worth it."""
-    tally, policy = Tally("prune"), orders.policy
+    tally, policy = Tally("prune", gone=orders.gone), orders.policy
     if not policy.prunes:
         return StepDone(step="prune", skipped="no rule is set")
     if policy.prune_after is not None:
@@ -42,7 +41,7 @@ async def _by_age(orders: Orders, tally: Tally) -> None:
     if policy.prune_after is None:
         return
     before, days = now - policy.prune_after, policy.prune_after.days
-    limit = BATCH if not orders.dry_run else 10_000
+    limit = BATCH if not orders.dry_run else MOST_PLANNED
     while idle := await orders.works.upkeep.idle(
         within=orders.within, before=before, below=policy.prune_below, limit=limit
     ):
@@ -63,15 +62,13 @@ async def _by_age(orders: Orders, tally: Tally) -> None:
 async def _by_namespace(orders: Orders, tally: Tally) -> None:
     rules, now = orders.policy.namespaces, orders.parts.clock()
     tenants = [orders.within.tenant] if orders.within is not None else await orders.works.upkeep.tenants()
-    planned: set[UUID] = set()
     for tenant in tenants:
         for name, rule in rules.items():
             where = orders.within or Scope(tenant=tenant)
             old = Filter(scope=where, reach="holds", data=belonging(name), until=now - rule.after)
             async for batch in orders.parts.stores.records.scan(old, now=now, batch=BATCH):
-                faded = [one for one in batch if one.id not in planned and _has_faded(one, rules, now)]
+                faded = [one for one in batch if _has_faded(one, rules, now)]
                 if orders.dry_run:
-                    planned |= {one.id for one in faded}
                     for one in faded:
                         tally.plan_for(one, _faded_why(one, name, rule, now))
                 elif faded:
@@ -135,6 +132,7 @@ async def _by_weight(orders: Orders, weight: Weight, tally: Tally) -> None:
             memory=one,
         )
         async for one in _inside(orders, weight.scope)
+        if one.id not in orders.gone
     ]
     # As they are by now: another worker may have pruned since they were weighed, and less is too much then.
     weight = replace(weight, memories=len(inside), bytes=sum(one.bytes for one in inside))

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from scrubjay.jobs.leasing import still_leased
-from scrubjay.jobs.orders import Orders, Tally
+from scrubjay.jobs.orders import MOST_PLANNED, Orders, Tally
 from scrubjay.model import Memory, Scope
 from scrubjay.model.memory import EXPIRED
 from scrubjay.model.work import StepDone
@@ -25,14 +25,15 @@ _PERIODS: Final = 12
 
 async def expire(orders: Orders) -> StepDone:
     """Close what has expired. It answered no question any more; now no index has to look at it either."""
-    tally, now = Tally("expire"), orders.parts.clock()
+    tally, now = Tally("expire", gone=orders.gone), orders.parts.clock()
     if orders.parts.access is not None and not orders.dry_run:
         # They may hold what memories say, and nobody may ever ask for them again.
         await orders.parts.access.answers.sweep(now=now)
         if orders.parts.access.audit_for is not None:
             await orders.parts.access.audit.sweep(before=now - orders.parts.access.audit_for)
+    limit = BATCH if not orders.dry_run else MOST_PLANNED
     while True:
-        over = await orders.works.upkeep.expired(within=orders.within, now=now, limit=BATCH)
+        over = await orders.works.upkeep.expired(within=orders.within, now=now, limit=limit)
         if orders.dry_run:
             for one in over:
                 tally.plan_for(one, f"it expired at {one.expires_at:%Y-%m-%d %H:%M}")
