@@ -9,20 +9,24 @@ import scrubjay
 
 
 @pytest.fixture(params=["embedded", "servers"])
-def opened(request, tmp_path, postgres_database, redis_url, server_url):
-    """Opens the same memory whenever it is called, as another process would; settings may be given by name."""
+def settings(request, tmp_path, postgres_database, redis_url, server_url):
+    """The settings of an empty memory by name, as everything that opens one takes them."""
+    named = {"home": tmp_path / "home", "tenant": f"required-{uuid.uuid4().hex}", "background": False}
     if request.param == "embedded":
-        where = {"home": tmp_path / "home"}
-    else:
-        qdrant = urlsplit(server_url("qdrant")).netloc
-        where = {
-            "home": tmp_path / "home",
-            "records": postgres_database(),
-            "working": redis_url,
-            "vectors": f"qdrant://{qdrant}?prefix=required-{uuid.uuid4().hex}",
-        }
-    tenant = f"required-{uuid.uuid4().hex}"
-    return lambda **settings: scrubjay.open(**where, **{"tenant": tenant, "background": False, **settings})
+        return named
+    qdrant = urlsplit(server_url("qdrant")).netloc
+    return {
+        **named,
+        "records": postgres_database(),
+        "working": redis_url,
+        "vectors": f"qdrant://{qdrant}?prefix=required-{uuid.uuid4().hex}",
+    }
+
+
+@pytest.fixture
+def opened(settings):
+    """Opens the same memory whenever it is called, as another process would; more settings may be given by name."""
+    return lambda **more: scrubjay.open(**{**settings, **more})
 
 
 @pytest.fixture
