@@ -118,6 +118,25 @@ def test_links_lead_somewhere(root, tracked):
     assert not broken, "broken links:\n" + "\n".join(broken)
 
 
+def test_the_roadmap_says_of_every_part_how_it_stands_and_where_that_is_shown(root):
+    page = root / "docs/roadmap.md"
+    designs = re.split(r"^## ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
+    names = ["Workspace memory", "Memory and learning", "Persistence schema", "Hybrid memory", "Semantic memory"]
+    assert [design.partition("\n")[0] for design in designs] == names
+    for design in designs:
+        rows = [line.strip("| ").split(" | ") for line in design.splitlines() if line.startswith("| ")][1:]
+        assert len(rows) > 4
+        for part, status, *shown in rows:
+            assert re.fullmatch(r"done|later|partly: .+", status.strip(" |")), part
+            links = re.findall(r"\[([^\]]+)\]\(([^)#]+)[^)]*\)", " ".join(shown))
+            assert links or status.startswith("later"), f"{part}: link what shows it"
+            assert status != "done" or any(target.startswith("../") for _, target in links), f"{part}: link a test"
+            for name, target in links:
+                if name.startswith("`test_"):
+                    there = (page.parent / target).read_text(encoding="utf-8")
+                    assert f"def {name.strip('`')}(" in there, f"{target} has no {name}"
+
+
 def links_of(text: str) -> Iterator[str]:
     for found in LINK.finditer(INLINE_CODE.sub("", FENCED.sub("", text))):
         target = found[1] or found[2]
