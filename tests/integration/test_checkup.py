@@ -188,6 +188,19 @@ async def test_what_another_file_lists_is_held(records):
         assert faults(await inspection.inspect()) == []
 
 
+async def test_of_a_damaged_file_that_others_list_the_memory_is_named(records):
+    async with files_of(records) as (blobs, owner, inspection):
+        part, meanwhile = Blob(b"part"), new_id()
+        inner = Blob(b"inner", parts=(part.hash,))
+        await blobs.keep(SCOPE, meanwhile, [part, inner])
+        await blobs.keep(SCOPE, owner, [Blob(b"outer", parts=(inner.hash,))])
+        await blobs.release(SCOPE, [meanwhile])
+        changed = "x'0102'" if records.startswith("sqlite") else "'\\x0102'"
+        await run_on(records, f"UPDATE blobs SET body = {changed} WHERE hash = '{part.hash}'")
+        [found] = await inspection.inspect()
+        assert found.said == f"file {part.hash[:12]}… of tenant default is damaged, held by {owner}"
+
+
 async def test_files_that_nobody_holds_are_deleted_and_what_builds_on_them_stays(records):
     lines = [f"line {place}\n" for place in range(300)]
     first = Blob("".join(lines).encode())

@@ -140,8 +140,25 @@ def _is_damaged(connection: Connection, rows: Sequence[Any]) -> bool:
 
 
 def _named(connection: Connection, *, row: Any) -> str:  # noqa: ANN401 -- a row of the driver
-    owners = connection.execute(select(_HOLDERS.owner).where(_HOLDERS.blob == row.number).limit(_NAMED)).scalars()
-    return f"file {row.hash[:12]}… of tenant {row.tenant} is damaged, held by {', '.join(map(str, owners)) or 'nobody'}"
+    owners = ", ".join(map(str, _memories_holding(connection, row)[:_NAMED])) or "nobody"
+    return f"file {row.hash[:12]}… of tenant {row.tenant} is damaged, held by {owners}"
+
+
+def _memories_holding(connection: Connection, row: Any) -> list[UUID]:  # noqa: ANN401 -- a row of the driver
+    """The memories that hold a blob, or one that has it among its parts."""
+    named = connection.execute(select(_BLOBS.number, _BLOBS.hash).where(_BLOBS.tenant == row.tenant))
+    lists = {parts_owner(row.tenant, digest): number for number, digest in named}
+    found, wanted, looked_at = set[UUID](), {row.number}, set[int]()
+    while wanted:
+        owners = [
+            owner
+            for part in parts(sorted(wanted))
+            for owner in connection.execute(select(_HOLDERS.owner).where(_HOLDERS.blob.in_(part))).scalars()
+        ]
+        looked_at |= wanted
+        found |= {owner for owner in owners if owner not in lists}
+        wanted = {lists[owner] for owner in owners if owner in lists} - looked_at
+    return sorted(found)
 
 
 def _sound(connection: Connection) -> Finding:
