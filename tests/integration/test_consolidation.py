@@ -466,12 +466,15 @@ async def test_a_dry_run_changes_nothing(setup, tmp_path, clock):
     jay = await setup.open()
     await talked(jay)
     await jay.remember("Only today", expires_at=NOW + HOUR, importance=0.1)
+    await jay.remember("Hardly wanted", importance=0.1)
     clock.advance(DAY)
     before = [await jay.list(history=True), await jay.working.session(**HERE), await jay.parts.works.log.runs()]
     policy = Policy(archive_after=HOUR, prune_after=HOUR, most_memories=1)
     done = await jay.consolidate(dry_run=True, policy=policy)
     assert done.dry_run
     assert {one.step for one in done.planned} >= {"drain", "expire", "decay", "prune"}
+    named = {one.id: (one.step, one.what) for one in done.planned if one.id is not None}
+    assert sorted(named.values()) == [("expire", "note 'Only today'"), ("prune", "note 'Hardly wanted'")], "each once"
     assert before == [await jay.list(history=True), await jay.working.session(**HERE), await jay.parts.works.log.runs()]
     assert not setup.archive.exists()
 

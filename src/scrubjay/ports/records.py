@@ -359,7 +359,7 @@ class Records(Protocol):
         """Say how often something was purged from places that this one sees, before reading what to write of."""
 
     async def pending(self, generation: int, *, limit: int) -> list[Memory]:
-        """Return memories of every tenant, oldest first, that wait to be indexed, but `WORDS_ONLY` and `SILENT` ones."""
+        """Return memories of every tenant, oldest first, that wait to be indexed (not `WORDS_ONLY`, `SILENT`)."""
 
     async def backlog(self, generation: int) -> int:
         """Count what `pending` would return without a limit."""
