@@ -92,9 +92,10 @@ class MoodyVectors:
         self.down = False
 
     def __getattr__(self, verb):
+        found = getattr(self._engine, verb)
         if self.down and verb != "shut":
             raise StoreUnavailable("the vector engine is down")
-        return getattr(self._engine, verb)
+        return found
 
 
 class Setup:

@@ -4,6 +4,7 @@ from contextlib import asynccontextmanager
 from uuid import uuid4
 
 import pytest
+import redis
 from sqlalchemy import text
 
 from scrubjay.backends.redis.inspection import RedisInspection
@@ -335,7 +336,9 @@ async def test_an_index_of_qdrant_that_is_missing_is_made(tmp_path, qdrant_url):
 
 
 async def test_redis_says_its_version(redis_url):
-    [found] = await RedisInspection(redis_url).inspect()
+    with redis.Redis.from_url(redis_url) as client:
+        client.flushdb()  # Other tests of this process leave sessions there, which would be said, too.
+    [found] = await RedisInspection(redis_url, "records").inspect()
     assert found.about in ("Redis", "Valkey")
     assert found.said[0].isdigit()
     assert found.remedy == ""

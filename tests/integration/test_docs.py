@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+import redis
 
 import scrubjay
 from lengths import sized
@@ -81,10 +82,16 @@ def run(command: list[str], page: Path, tmp_path: Path, **variables: str) -> sub
 @pytest.fixture
 def servers(postgres_database, server_url, redis_url):
     """For each address that pages name, how to get a real one that is empty."""
+
+    def emptied():
+        with redis.Redis.from_url(redis_url) as client:
+            client.flushdb()
+        return redis_url
+
     return {
         "postgresql://localhost/scrubjay": postgres_database,
         "qdrant://localhost:6333": lambda: f"qdrant://{urlsplit(server_url('qdrant')).netloc}?prefix={uuid.uuid4()}",
-        "redis://localhost:6379": lambda: redis_url,
+        "redis://localhost:6379": emptied,
         "chroma://localhost:8000": lambda: f"chroma://{urlsplit(server_url('chroma')).netloc}?prefix={uuid.uuid4()}",
     }
 

@@ -43,7 +43,7 @@ IDENTITIES = {"user", "project", "agent", "session", "workflow", "users", "proje
 
 NO_TEXT = {
     *("kind", "type", "level", "trust", "importance", "valid_from", "valid_to", "expires_at", "derived_from", "at"),
-    *("encrypt", "mend"),
+    *("encrypt", "mend", "auto_extract_patterns"),
     *("insert_only", "purge", "everything", "progress", "limit", "mode", "least_similarity", "explain", "touch"),
     *("types", "kinds", "since", "until", "as_of", "least_importance", "history", "budget", "sections", "as_", "ttl"),
     *("success", "attempt", "duration", "tokens", "cost", "memory_type", "outcome", "receipt", "success_only"),
@@ -53,9 +53,6 @@ NO_TEXT = {
     *("top_k", "similarity_threshold", "memory_types", "role", "around", "expect", "conflict", "keep"),
 }
 """Words of a fixed list, numbers and moments: anything else there is refused."""
-
-
-"""A Redis that is not there."""
 
 
 class Planting:
@@ -137,7 +134,8 @@ async def base_of(jay, dotted, number):
             task = (await jay.tasks.search_similar(word, project=word))[0]
             return {"receipt": task.receipt, "outcome": "helped"}
         case "tasks.get_task_context":
-            return {"description": word}
+            await jay.tasks.store_execution(word, f"Did {word}", True)
+            return {"task_id": word}
         case "episodes.store_episode":
             return {"content": word}
         case _:

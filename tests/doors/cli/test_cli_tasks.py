@@ -91,7 +91,7 @@ def test_context_says_what_is_known_and_what_is_not(run, told):
     assert "no prediction" in done.err
     assert "receipt use-" in done.err
     known = run("tasks", "context", "--task-id", "SHOP-2", "-p", "shop", "--budget", "5", "--json").json
-    assert (known["text"], known["left_out"], known["prediction"]["probability"]) == ("", 1, None)
+    assert (known["text"], known["left_out"], known["prediction"]["probability"]) == ("", 0, None)
     assert "description" in run("tasks", "context", code=1).err
     assert "SHOP-9" in run("tasks", "context", "--task-id", "SHOP-9", code=1).err
 
