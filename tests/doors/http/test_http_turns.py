@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from contextlib import nullcontext
 
 import pytest
 
@@ -248,6 +249,9 @@ class Clock:
     def monotonic(self):
         return self.now
 
+    def process_time(self):
+        return 0.0
+
 
 @pytest.fixture
 def clock(monkeypatch):
@@ -344,3 +348,27 @@ def test_a_request_for_which_there_is_no_room_is_refused_with_when_to_come_back(
     assert house.client.get("/healthz").status_code == 200
     counted = house.client.get("/metrics").text
     assert "scrubjay_http_requests_shed_total 1.0" in counted
+
+
+@pytest.mark.parametrize(("is_busy", "beside_others", "at_once"), [(True, True, 1), (True, False, 4), (False, True, 4)])
+async def test_a_tenant_whose_turns_are_long_has_one_at_a_time_while_others_wait_for_the_processor(
+    monkeypatch, is_busy, beside_others, at_once
+):
+    monkeypatch.setattr(turns, "LONG", 0.0)
+    monkeypatch.setattr(turns.Processor, "is_busy", is_busy)
+    shared, working, most = turns.Turns(4), 0, 0
+
+    async def ask():
+        nonlocal working, most
+        async with shared.taken("loud", "read"):
+            working += 1
+            most = max(most, working)
+            for _ in range(5):
+                await asyncio.sleep(0)
+            working -= 1
+
+    with shared.counted("quiet") if beside_others else nullcontext(), shared.counted("loud"):
+        await ask()  # From here on it is known that its turns are long.
+        most = 0
+        await asyncio.gather(*(ask() for _ in range(8)))
+    assert most == at_once

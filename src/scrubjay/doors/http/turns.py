@@ -12,7 +12,7 @@ from starlette.datastructures import Headers
 from scrubjay.errors import Overloaded, TooManyRequests
 from scrubjay.model.access import RouteClass
 
-Kind: TypeAlias = RouteClass | Literal["large"]
+Kind: TypeAlias = RouteClass | Literal["large", "long"]
 
 READS: Final = 4
 """Reads of one tenant that one process works on at the same time. More of them are done no sooner where the processor
@@ -44,6 +44,21 @@ _NEWS: Final = 64
 
 _SLOW: Final = 1.0
 """Seconds without an answer that count at most: one slow answer says little about the others, who may be quick."""
+
+
+LONG: Final = 0.05
+"""Seconds from which on turns are long. While the processor is busy, a tenant with long turns has one at a time."""
+
+BUSY: Final = 0.7
+"""The share of the time in which this process computes, from which on the processor is what everybody waits for."""
+
+_LATELY: Final = 1.0
+"""Seconds for which a tenant is reckoned with after it asked for something."""
+
+_MOST_CAME: Final = 1_000
+
+_WINDOW: Final = 0.25
+"""Seconds over which that share is taken."""
 
 
 class _Line:
@@ -135,6 +150,24 @@ class Waiting:
             self._crowd.join(self._tenant)
 
 
+class Processor:
+    """Whether this process computes most of the time."""
+
+    def __init__(self) -> None:
+        self._since, self._used = time.monotonic(), time.process_time()
+        self._share = 0.0
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it did so lately."""
+        now = time.monotonic()
+        if now - self._since >= _WINDOW:
+            used = time.process_time()
+            self._share = (used - self._used) / (now - self._since)
+            self._since, self._used = now, used
+        return self._share >= BUSY
+
+
 class Turns:
     """Who works, and who waits, of each tenant. With no `reads` nobody waits for a turn."""
 
@@ -143,6 +176,11 @@ class Turns:
         self.crowd = Crowd(longest_wait)
         self._lines: dict[tuple[str, Kind], _Line] = {}
         self._under_way: Counter[str] = Counter()
+        self._came: dict[str, float] = {}
+        """When each tenant last asked for something."""
+        self._processor = Processor()
+        self._long: dict[str, float] = {}
+        """By tenant: how long its last turns took, the newest counting most. Only those of which it is long."""
 
     @contextmanager
     def counted(self, tenant: str) -> Iterator[Waiting]:
@@ -157,6 +195,9 @@ class Turns:
             )
         self.crowd.check_room(tenant)
         self._under_way[tenant] += 1
+        self._came[tenant] = time.monotonic()
+        if len(self._came) > _MOST_CAME:
+            self._forget_old()
         waiting = Waiting(self.crowd, tenant)
         try:
             yield waiting
@@ -175,12 +216,52 @@ class Turns:
         line = self._lines.setdefault((tenant, kind), _Line(AT_ONCE[kind] * self._reads))
         line.members += 1
         try:
+            async with line.free, self._one_by_one(tenant):
+                began = time.monotonic()
+                try:
+                    yield
+                finally:
+                    self._took(tenant, time.monotonic() - began)
+        finally:
+            line.members -= 1
+            if not line.members:
+                del self._lines[tenant, kind]
+
+    @asynccontextmanager
+    async def _one_by_one(self, tenant: str) -> AsyncIterator[None]:
+        """Let a tenant whose turns are long have one at a time, while others are there and the processor is busy.
+
+        Threads that compute take the interpreter in turns. With four of them, a short request of somebody else's gets
+        a fifth of it, and waits dozens of times.
+        """
+        if tenant not in self._long or self._is_alone(tenant) or not self._processor.is_busy:
+            yield
+            return
+        line = self._lines.setdefault((tenant, "long"), _Line(1))
+        line.members += 1
+        try:
             async with line.free:
                 yield
         finally:
             line.members -= 1
             if not line.members:
-                del self._lines[tenant, kind]
+                del self._lines[tenant, "long"]
+
+    def _is_alone(self, tenant: str) -> bool:
+        """Whether no other tenant has asked for anything lately."""
+        self._forget_old()
+        return not self._came.keys() - {tenant}
+
+    def _forget_old(self) -> None:
+        since = time.monotonic() - _LATELY
+        self._came = {one: at for one, at in self._came.items() if at >= since or one in self._under_way}
+
+    def _took(self, tenant: str, seconds: float) -> None:
+        usual = 0.7 * self._long.get(tenant, 0.0) + 0.3 * seconds
+        if usual >= LONG:
+            self._long[tenant] = usual
+        else:
+            self._long.pop(tenant, None)
 
     @asynccontextmanager
     async def received(
