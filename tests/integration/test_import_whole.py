@@ -14,7 +14,7 @@ from scrubjay.errors import Conflict, InvalidInput, StoreUnavailable
 from scrubjay.model import Filter, Scope
 from scrubjay.ports import Decision
 from scrubjay.testing import NOW
-from scrubjay.write import transfer
+from scrubjay.write import judging, transfer
 from scrubjay.write.staging import Staging
 
 DAY = timedelta(days=1)
@@ -385,3 +385,32 @@ async def test_with_mend_what_was_told_later_stands_also_beside_the_store(setup,
     [vector] = await jay.parts.index.embedder.embed(["Flake8"], question=True)
     found = await jay.parts.stores.vectors.search(1, vector, asked, now=setup.clock(), limit=9)
     assert len(found) == 3
+
+
+@pytest.mark.parametrize("mend", [False, True])
+async def test_a_key_with_thousands_of_values_on_both_sides_is_refused_before_all_are_compared(
+    setup, monkeypatch, mend
+):
+    monkeypatch.setattr(judging, "MOST_NEAR", 10)
+    jay = await setup.open()
+    for number in range(5):
+        setup.clock.advance(DAY)
+        await jay.remember(f"Lives in house {number}", key="home", user="anna")
+    before = await exported(jay)
+    [line, *_] = [line for line in before if "house 0" in line]
+    told = [
+        changed(
+            line,
+            id=f"0199aaaa-0000-7000-8000-00000000000{number}",
+            content=f"Lives in flat {number}",
+            valid_from=(NOW + number * DAY).isoformat(),
+            superseded_at=...,
+            superseded_by=...,
+            closed_because=...,
+            valid_to=...,
+        )
+        for number in range(4)
+    ]
+    with pytest.raises(Conflict, match="import fewer lines of this key"):
+        await jay.import_lines([before[0], *told], mend=mend)
+    assert await exported(jay) == before

@@ -6,6 +6,8 @@ Asked before anything is written, of the whole file. What is closed by a line ma
 from collections import defaultdict
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
+from typing import Final
 from uuid import UUID
 
 from scrubjay.errors import Conflict
@@ -14,6 +16,9 @@ from scrubjay.ports import Records
 from scrubjay.ports.records import contradictions, rival
 from scrubjay.write.reconcile import mended
 from scrubjay.write.staging import Fate, Line, Staging
+
+MOST_NEAR: Final = 200_000
+"""Pairs of a line and a stored memory that cannot stay beside each other, of the lines that are read at once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,18 +154,29 @@ def _is_beside(one: Memory, other: Memory) -> bool:
 
 
 def pairs_of(lines: Sequence[Line], near: Iterable[Memory]) -> list[tuple[int, UUID]]:
-    """The numbers of lines, each with a stored memory that has its key or its words and cannot stay beside it."""
+    """The numbers of lines, each with a stored memory that has its key or its words and cannot stay beside it.
+
+    Raises Conflict where there are more than anybody means: a file that tells one key thousands of times, beside
+    thousands of other values of it, would take gigabytes to compare.
+    """
     places: defaultdict[tuple[Scope, str | bytes], list[Memory]] = defaultdict(list)
     for one in near:
         for mark in _marks(one):
             places[mark].append(one)
-    return [
+    pairs = (
         (line.number, one.id)
         for line in lines
         for mark in _marks(line.memory)
         for one in places.get(mark, ())
         if _contradict(line.memory, one)
-    ]
+    )
+    found = list(islice(pairs, MOST_NEAR + 1))
+    if len(found) > MOST_NEAR:
+        raise Conflict(
+            f"line {found[-1][0]}: its key has thousands of stored values that cannot stay beside this line and those "
+            "before it: import fewer lines of this key at a time, or forget the key first. Nothing was imported"
+        )
+    return found
 
 
 def _marks(memory: Memory) -> Iterator[tuple[Scope, str | bytes]]:
