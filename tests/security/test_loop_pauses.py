@@ -26,6 +26,12 @@ CASES = [
     Case(
         "POST", "/v1/working/messages", "many", {"session": "s", "messages": [{"role": "user", "content": "x"}] * 5_000}
     ),
+    Case(
+        "POST",
+        "/v1/working/messages",
+        "a name that is too long",
+        {"session": "s", "messages": [{"role": "user", "content": "x", "name": text("secrets", HUGE)}]},
+    ),
     *(one for one in lines("POST", "/v1/memory/import") if one.name in ("empty lines", "refused lines")),
 ]
 

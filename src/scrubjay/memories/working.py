@@ -70,7 +70,7 @@ class WorkingMemory:
         scope = self._session(where)
         are_many = isinstance(messages, Iterable) and not isinstance(messages, str | bytes | Mapping)
         given = list(cast("Iterable[Said]", messages)) if are_many else [messages]
-        said = await off_loop(weight(given), self._messages, given, role, name)
+        said = await off_loop(weight([*given, role, name]), self._messages, given, role, name)
         life, now = self._life(ttl), self._core.parts.clock()
         with stage("append", tenant=scope.tenant, messages=len(said)):
             own = {one.id for one, told in zip(said, given, strict=True) if _has_id(told)}
@@ -228,6 +228,8 @@ class WorkingMemory:
         # Before secrets are looked for in it.
         if isinstance(text := given.get("content"), str):
             self._store.limits.check_length(len(text))
+        for one in ("name", "tool_call_id"):
+            check_name(one, given.get(one))
         if calls := given.get("tool_calls"):
             check_size(calls)
         if self._core.parts.redactor is not None:
