@@ -19,6 +19,9 @@ MOST_WORDS: Final = 80
 
 MOST_FILES: Final = 40
 
+READ: Final = 10_000
+"""Characters of a text that are read, from its beginning."""
+
 _DIGIT: Final = re.compile(r"\d")
 
 ACTIONS: Final[tuple[TraitKind, ...]] = ("tool", "again", "order", "next", "file", "folder", "model")
@@ -83,7 +86,8 @@ def traits_of_errors(errors: Sequence[str]) -> Iterable[Trait]:
 
 
 def telling_words(text: str) -> list[str]:
-    """The words of a text in order, without those that have a digit: numbers and ids differ from run to run."""
+    """The words of the beginning of a text in order, without those that have a digit: these differ from run to run."""
+    text = text[:READ]
     words = words_of(text)
     if text.isascii() and not _DIGIT.search(text):
         return words
